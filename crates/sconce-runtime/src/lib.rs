@@ -11,6 +11,7 @@ mod bytecode;
 mod error;
 mod limits;
 mod memory_left;
+mod op_context;
 mod ops;
 mod optimize;
 mod program;

@@ -4,7 +4,6 @@
 //! the program; all of them are held to the limits of the call. [`OpContext`] is what they get for that, and no
 //! more: neither registers nor code.
 
-use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use sconce_ir::{ClassId, FunctionId, Graph, Type};
 use sconce_kernels::Generator;
 use smallvec::SmallVec;
 
+use crate::autograd::formula::CompiledGraph;
 use crate::autograd::state::AutogradState;
 use crate::error::{Error, Raise};
 use crate::limits::Budget;
@@ -31,10 +31,6 @@ pub(crate) struct ClassInfo {
     pub(crate) attributes: Vec<(Arc<str>, Type)>,
     pub(crate) methods: FxHashMap<Arc<str>, FunctionId>,
 }
-
-/// A graph that has been made ready to run, for whoever made it so.
-#[derive(Debug, Clone)]
-pub(crate) struct CompiledGraph(pub(crate) Rc<dyn Any>);
 
 /// The program around an operator.
 pub(crate) trait OpContext {
@@ -62,8 +58,14 @@ pub(crate) trait OpContext {
     fn method(&mut self, object: &IValue, name: &str) -> Result<FunctionId, Error>;
     /// Calls a function of the program.
     fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error>;
-    /// Makes a graph ready to run that is in no function. The error names what it needs and is not here.
-    fn compile(&mut self, name: &str, graph: &Graph) -> Result<CompiledGraph, String>;
+    /// Makes a graph ready to run that is in no function, with a table of constants of its own. The error says what
+    /// it needs and is not here.
+    fn compile(
+        &mut self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<CompiledGraph, String>;
     /// Runs such a graph.
     fn run_compiled(&mut self, graph: &CompiledGraph, args: Operands) -> Result<IValue, Raise>;
 }

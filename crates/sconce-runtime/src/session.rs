@@ -9,8 +9,9 @@ use crate::Error;
 use crate::bytecode::interpreter::{Machine, Prepared};
 use crate::limits::{Budget, Limits};
 use crate::memory_left::memory_left;
-use crate::optimize::Optimizer;
+use crate::op_context::OpContext;
 use crate::program::needs::Need;
+use crate::program::plans::Plans;
 use crate::program::{instantiate, matching};
 use crate::value::ivalue::IValue;
 
@@ -155,7 +156,7 @@ pub struct Session {
     limits: Limits,
     missing: Missing,
     memory: Memory,
-    optimizer: Optimizer,
+    plans: Plans,
 }
 
 impl Session {
@@ -168,12 +169,12 @@ impl Session {
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
         let memory = Memory::new(memory.or_else(memory_left));
-        let optimizer = if optimize { Optimizer::new(module) } else { Optimizer::default() };
+        let plans = if optimize { Plans::new(module) } else { Plans::default() };
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         drop(entered);
-        Ok(Session { machine, module: module.clone(), root, limits, missing, memory, optimizer })
+        Ok(Session { machine, module: module.clone(), root, limits, missing, memory, plans })
     }
 
     /// How long the instructions took that have run, in no order; empty unless
@@ -226,7 +227,7 @@ impl Session {
         let mut all = vec![self.root.clone()];
         all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
         let Prepared { asks_for_gradients, .. } = ready(&mut self.machine, function, self.missing)?;
-        self.machine.gradients.begin(asks_for_gradients);
+        self.machine.autograd.begin(asks_for_gradients);
         // Optimised code has operators of its own, whose derivatives nobody knows.
         let optimized = if asks_for_gradients { None } else { self.call_optimized(method, &all) };
         match optimized {
@@ -237,13 +238,13 @@ impl Session {
 
     /// What the optimised method gives; `None` where there is none, or it cannot do this call.
     fn call_optimized(&mut self, method: &str, args: &[IValue]) -> Option<Result<IValue, Error>> {
-        if !Optimizer::covers(method) {
+        if !Plans::covers(method) {
             // Which may change what was frozen.
-            self.optimizer.forget();
+            self.plans.forget();
             return None;
         }
-        let plan = self.optimizer.plan(&mut self.machine, args)?;
-        self.machine.attempt(plan, args.into(), self.optimizer.draws())
+        let plan = self.plans.plan(&mut self.machine, args)?;
+        self.machine.attempt(plan, args.into(), self.plans.draws())
     }
 
     /// What a method and all that it calls need and is not here, place by place.

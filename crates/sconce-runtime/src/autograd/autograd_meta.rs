@@ -8,8 +8,8 @@ use sconce_kernels::Tensor;
 
 use crate::autograd::node::{Edge, Node, Source};
 use crate::autograd::views;
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
 use crate::ops::kernel;
 
 /// The autograd metadata of a tensor, which all its clones share.
@@ -65,13 +65,13 @@ pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
 
 /// Where the gradient of a tensor goes; `None` where none is asked for.
 pub(crate) fn edge(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     tensor: &Tensor,
     argument: usize,
     item: usize,
 ) -> Result<Option<Edge>, Raise> {
     let Some(meta) = find(tensor) else { return Ok(None) };
-    views::refresh(machine, tensor, &meta)?;
+    views::refresh(context, tensor, &meta)?;
     let source = match &*meta.origin.borrow() {
         Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
         None if meta.is_wanted.get() => Source::Leaf(Rc::clone(&meta)),
@@ -135,13 +135,13 @@ pub(crate) fn accumulated(tensor: &Tensor) -> Option<Tensor> {
 }
 
 /// `Tensor.retain_grad`.
-pub(crate) fn retain(machine: &mut Machine, tensor: &Tensor) -> Result<(), Raise> {
+pub(crate) fn retain(context: &mut dyn OpContext, tensor: &Tensor) -> Result<(), Raise> {
     if !requires_grad(tensor) {
         let message = "can't retain_grad on Tensor that has requires_grad=False";
         return Err(Raise::message(message));
     }
     let meta = of(tensor);
-    views::refresh(machine, tensor, &meta)?;
+    views::refresh(context, tensor, &meta)?;
     if let Some(origin) = &*meta.origin.borrow() {
         let retained: (usize, Weak<AutogradMeta>) = (origin.output, Rc::downgrade(&meta));
         origin.node.retained.borrow_mut().push(retained);
@@ -163,7 +163,7 @@ impl AutogradMeta {
     /// Adds to `Tensor.grad`, in place where no gradient of it can be asked for.
     pub(crate) fn accumulate(
         &self,
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         gradient: &Tensor,
         is_recorded: bool,
     ) -> Result<(), Raise> {
@@ -172,7 +172,7 @@ impl AutogradMeta {
             None if is_recorded => gradient.clone(),
             None => gradient.copy().map_err(kernel)?,
             Some(before) if is_recorded => {
-                crate::autograd::record::add(machine, &before, gradient)?
+                crate::autograd::record::add(context, &before, gradient)?
             }
             Some(before) => {
                 let sum = kernels::add((&before).into(), gradient.into(), 1.into());

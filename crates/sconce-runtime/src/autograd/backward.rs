@@ -9,11 +9,11 @@ use sconce_ir::Type;
 use sconce_kernels::{DType, Tensor};
 
 use crate::autograd::autograd_meta;
-use crate::autograd::derivatives::{Formula, From, Rule};
+use crate::autograd::formula::{Formula, From, Rule};
 use crate::autograd::node::{Edge, Node, Source};
 use crate::autograd::record::{self, add, apply, evaluate, tensor};
-use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};
+use crate::op_context::OpContext;
 use crate::ops::kernel;
 use crate::value::ivalue::IValue;
 
@@ -37,15 +37,16 @@ pub(crate) struct Backward<'a> {
 /// # Errors
 /// What PyTorch's engine raises, and derivatives that are not here.
 pub(crate) fn run_backward(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     asked: &Backward<'_>,
 ) -> Result<Vec<Option<Tensor>>> {
-    let gradients = &mut machine.gradients;
+    let gradients = context.autograd_mut();
     let (enabled, recording) = (gradients.enabled, gradients.recording);
     // Derivatives that nobody derives run as any other code.
     (gradients.enabled, gradients.recording) = (asked.is_recorded, asked.is_recorded);
-    let result = Run::default().all(machine, asked);
-    (machine.gradients.enabled, machine.gradients.recording) = (enabled, recording);
+    let result = Run::default().all(context, asked);
+    let state = context.autograd_mut();
+    (state.enabled, state.recording) = (enabled, recording);
     result
 }
 
@@ -70,7 +71,11 @@ struct Run {
 }
 
 impl Run {
-    fn all(mut self, machine: &mut Machine, asked: &Backward<'_>) -> Result<Vec<Option<Tensor>>> {
+    fn all(
+        mut self,
+        context: &mut dyn OpContext,
+        asked: &Backward<'_>,
+    ) -> Result<Vec<Option<Tensor>>> {
         let (outputs, gradients) = (asked.outputs.len(), asked.gradients.len());
         if gradients > 0 && gradients != outputs {
             let message = format!("got {outputs} tensors and {gradients} gradients");
@@ -78,19 +83,19 @@ impl Run {
         }
         let mut roots = Vec::new();
         for (index, output) in asked.outputs.iter().enumerate() {
-            let Some(edge) = autograd_meta::edge(machine, output, 0, 0)? else {
+            let Some(edge) = autograd_meta::edge(context, output, 0, 0)? else {
                 return Err(Raise::message(format!(
                     "element {index} of tensors does not require grad and does not have a grad_fn"
                 )));
             };
             let given = asked.gradients.get(index).cloned().flatten();
             let gradient = first_gradient(output, given, index)?;
-            let gradient = fitted(machine, &edge, gradient)?;
+            let gradient = fitted(context, &edge, gradient)?;
             roots.push((edge, gradient));
         }
         let mut places = Vec::new();
         for (index, input) in asked.inputs.unwrap_or_default().iter().enumerate() {
-            let Some(edge) = autograd_meta::edge(machine, input, 0, 0)? else {
+            let Some(edge) = autograd_meta::edge(context, input, 0, 0)? else {
                 let message = format!("element {index} of the input tensors does not require grad");
                 return Err(Raise::message(message));
             };
@@ -102,11 +107,11 @@ impl Run {
             self.leading = Some(self.leading_of(&nodes));
         }
         for (edge, gradient) in roots {
-            self.give(machine, &edge, gradient)?;
+            self.give(context, &edge, gradient)?;
         }
         for node in nodes.into_values().rev() {
             if let Some(buffer) = self.buffers.remove(&node.number) {
-                self.visit(machine, &node, buffer, asked)?;
+                self.visit(context, &node, buffer, asked)?;
             }
         }
         Ok(places.iter().map(|place| self.found.get(place).cloned()).collect())
@@ -136,7 +141,7 @@ impl Run {
     }
 
     /// Adds a gradient to what has come along other edges.
-    fn give(&mut self, machine: &mut Machine, edge: &Edge, gradient: Tensor) -> Result<()> {
+    fn give(&mut self, context: &mut dyn OpContext, edge: &Edge, gradient: Tensor) -> Result<()> {
         match &edge.source {
             Source::Node(node, output) => {
                 let buffer = self
@@ -146,20 +151,20 @@ impl Run {
                 if let Some(slot) = buffer.get_mut(*output) {
                     *slot = Some(match slot.take() {
                         None => gradient,
-                        Some(before) => add(machine, &before, &gradient)?,
+                        Some(before) => add(context, &before, &gradient)?,
                     });
                 }
             }
             Source::Leaf(leaf) if self.leading.is_none() => {
-                let is_recorded = machine.gradients.enabled;
-                leaf.accumulate(machine, &gradient, is_recorded)?;
+                let is_recorded = context.autograd().enabled;
+                leaf.accumulate(context, &gradient, is_recorded)?;
             }
             Source::Leaf(_) => {
                 let place = place(&edge.source);
                 if self.wanted.contains(&place) {
                     let sum = match self.found.remove(&place) {
                         None => gradient,
-                        Some(before) => add(machine, &before, &gradient)?,
+                        Some(before) => add(context, &before, &gradient)?,
                     };
                     self.found.insert(place, sum);
                 }
@@ -171,7 +176,7 @@ impl Run {
     /// Sends the gradients of a node's results on to its operands.
     fn visit(
         &mut self,
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         node: &Rc<Node>,
         buffer: Buffer,
         asked: &Backward<'_>,
@@ -186,22 +191,22 @@ impl Run {
             for (output, retaining) in node.retained.borrow().iter() {
                 let gradient = buffer.get(*output).cloned().flatten();
                 if let (Some(retaining), Some(gradient)) = (retaining.upgrade(), gradient) {
-                    retaining.accumulate(machine, &gradient, asked.is_recorded)?;
+                    retaining.accumulate(context, &gradient, asked.is_recorded)?;
                 }
             }
         }
         if !node.edges.iter().any(|edge| self.is_needed(edge)) {
             return Ok(());
         }
-        let gradients = self.derive(machine, node, buffer)?;
+        let gradients = self.derive(context, node, buffer)?;
         if !asked.keeps {
             // What nobody saved anything for can be gone over again.
             node.saved.borrow_mut().take_if(|saved| saved.holds_elements());
         }
         for (index, gradient) in gradients {
             let Some(edge) = node.edges.get(index) else { continue };
-            let gradient = fitted(machine, edge, gradient)?;
-            self.give(machine, edge, gradient)?;
+            let gradient = fitted(context, edge, gradient)?;
+            self.give(context, edge, gradient)?;
         }
         Ok(())
     }
@@ -209,7 +214,7 @@ impl Run {
     /// The gradients of a node's operands, each with the number of its edge.
     fn derive(
         &self,
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         node: &Rc<Node>,
         buffer: Buffer,
     ) -> Result<Vec<(usize, Tensor)>> {
@@ -236,7 +241,7 @@ impl Run {
             if !needed.iter().any(has) {
                 continue;
             }
-            let value = run(machine, node, formula, &buffer)?;
+            let value = run(context, node, formula, &buffer)?;
             for &index in needed.iter().filter(|index| has(index)) {
                 let Some(edge) = node.edges.get(index) else { continue };
                 let place = formula.arguments.iter().position(|&at| at == edge.argument);
@@ -261,7 +266,7 @@ impl Run {
 
 /// Evaluates a formula of a node.
 fn run(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     node: &Rc<Node>,
     formula: &Formula,
     buffer: &[Option<Tensor>],
@@ -293,21 +298,21 @@ fn run(
         });
     }
     let mut given = inputs.iter().cloned();
-    let value = evaluate(machine, formula, |_| given.next().unwrap_or(IValue::None))?;
-    if machine.gradients.enabled { connected(machine, node, &inputs, value) } else { Ok(value) }
+    let value = evaluate(context, formula, |_| given.next().unwrap_or(IValue::None))?;
+    if context.autograd().enabled { connected(context, node, &inputs, value) } else { Ok(value) }
 }
 
 /// What depends on its inputs through masks and signs alone comes from them all the same, as in PyTorch:
 /// its gradients are zero.
 fn connected(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     node: &Rc<Node>,
     inputs: &[IValue],
     value: IValue,
 ) -> Result<IValue> {
     let mut connect = |value: &IValue| match value {
         IValue::Tensor(tensor) if !autograd_meta::requires_grad(tensor) => {
-            Ok(IValue::Tensor(record::constant(machine, &node.operator, inputs, tensor)?))
+            Ok(IValue::Tensor(record::constant(context, &node.operator, inputs, tensor)?))
         }
         other => Ok(other.clone()),
     };
@@ -371,10 +376,10 @@ fn place(source: &Source) -> Place {
 }
 
 /// Makes a gradient one of its operand: of its size, though the operand was spread, and of its dtype.
-fn fitted(machine: &mut Machine, edge: &Edge, mut gradient: Tensor) -> Result<Tensor> {
+fn fitted(context: &mut dyn OpContext, edge: &Edge, mut gradient: Tensor) -> Result<Tensor> {
     let mut convert = |name: &str, gradient: Tensor, more: Vec<IValue>| {
         let args = std::iter::once(IValue::Tensor(gradient)).chain(more).collect();
-        tensor(apply(machine, name, args)?)
+        tensor(apply(context, name, args)?)
     };
     if *gradient.sizes() != *edge.sizes {
         let sizes = edge.sizes.iter().map(|&size| IValue::Int(size)).collect();

@@ -17,7 +17,6 @@
 //!
 //! Functions that expressions call are in the folder `functions`.
 
-use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
@@ -25,8 +24,8 @@ use sconce_compiler::define;
 use sconce_ir::{Argument, Graph, NodeId, Schema, Type, Unit, ValueId, passes};
 use sconce_syntax::Source;
 
-use crate::bytecode::interpreter::Machine;
-use crate::bytecode::lower::Code;
+use crate::autograd::formula::{Formula, From, Input, Rule};
+use crate::op_context::OpContext;
 
 const DERIVATIVES: &str = include_str!("derivatives.txt");
 /// Functions that expressions call, by what they are about.
@@ -44,46 +43,6 @@ const FUNCTIONS: &[&str] = &[
     include_str!("functions/fourier.py"),
     include_str!("functions/linalg.py"),
 ];
-
-/// What is known of an operator's derivative.
-pub(crate) enum Rule {
-    /// A formula for each argument that gets a gradient.
-    Formulas(Vec<Formula>),
-    /// What is computed instead.
-    As(Formula),
-    /// All gradients are zero.
-    Zero,
-    /// Results are constants.
-    None,
-}
-
-/// A compiled expression.
-pub(crate) struct Formula {
-    /// The arguments whose gradients it gives; none that get no gradient.
-    pub(crate) arguments: Vec<usize>,
-    pub(crate) inputs: Vec<Input>,
-    /// `None` where it only says that the arguments get no gradient.
-    pub(crate) code: Option<Rc<Code>>,
-}
-
-/// What an expression reads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Input {
-    pub(crate) from: From,
-    /// Whether it reads elements, not only sizes and dtype.
-    pub(crate) reads_elements: bool,
-}
-
-/// Where an expression's input is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
-    /// The gradient of a result.
-    Gradient(usize),
-    /// The gradients of a list.
-    Gradients,
-    Operand(usize),
-    Result(usize),
-}
 
 /// Operators that tell nothing of the elements of a tensor.
 const OF_LOOKS: &[&str] = &[
@@ -175,7 +134,7 @@ pub(crate) fn is_expression(full_name: &str) -> bool {
 
 /// The rule of an operator: its own lines, or for one in place those of the operator that it is otherwise.
 /// `None` where there are none; an error says what is wrong with the table.
-pub(crate) fn find(machine: &mut Machine, schema: &Schema) -> Result<Option<Rule>, String> {
+pub(crate) fn find(context: &mut dyn OpContext, schema: &Schema) -> Result<Option<Rule>, String> {
     let full = schema.full_name();
     let name = full.strip_prefix("aten::").unwrap_or(&full);
     let own = TABLE.get(name).copied();
@@ -185,7 +144,7 @@ pub(crate) fn find(machine: &mut Machine, schema: &Schema) -> Result<Option<Rule
         let dot = if overload.is_empty() { "" } else { "." };
         TABLE.get(&*format!("{plain}{dot}{overload}")).copied()
     });
-    let mut rule = lines.map(|lines| rule(machine, schema, lines)).transpose()?;
+    let mut rule = lines.map(|lines| rule(context, schema, lines)).transpose()?;
     // What an operator in place has lines of its own for is the new value, which comes from what they name.
     if let (Some(Rule::Formulas(formulas)), Some(_)) = (&mut rule, own)
         && name.split('.').next().is_some_and(|name| name.ends_with('_'))
@@ -196,11 +155,11 @@ pub(crate) fn find(machine: &mut Machine, schema: &Schema) -> Result<Option<Rule
     Ok(rule)
 }
 
-fn rule(machine: &mut Machine, schema: &Schema, lines: Lines) -> Result<Rule, String> {
+fn rule(context: &mut dyn OpContext, schema: &Schema, lines: Lines) -> Result<Rule, String> {
     match *lines {
         [("none", "")] => return Ok(Rule::None),
         [("zero", "")] => return Ok(Rule::Zero),
-        [("as", text)] => return formula(machine, schema, Vec::new(), text).map(Rule::As),
+        [("as", text)] => return formula(context, schema, Vec::new(), text).map(Rule::As),
         _ => {}
     }
     // What is said of several operators need not be of arguments that all of them have.
@@ -212,7 +171,7 @@ fn rule(machine: &mut Machine, schema: &Schema, lines: Lines) -> Result<Rule, St
             let index = schema.arguments.iter().position(|argument| &*argument.name == name);
             index.ok_or_else(|| format!("{} has no argument {name}", schema.full_name()))
         });
-        formula(machine, schema, arguments.collect::<Result<_, _>>()?, text)
+        formula(context, schema, arguments.collect::<Result<_, _>>()?, text)
     });
     formulas.collect::<Result<_, _>>().map(Rule::Formulas)
 }
@@ -238,7 +197,7 @@ fn meaning(schema: &Schema, word: &str) -> Option<(From, Type)> {
 }
 
 fn formula(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     schema: &Schema,
     arguments: Vec<usize>,
     text: &'static str,
@@ -275,12 +234,9 @@ fn formula(
         .zip(graph.inputs())
         .map(|(&(from, _), value)| Input { from, reads_elements: reads(value) })
         .collect();
-    let code = machine.lower_graph("derivative", &graph, &[]);
-    let code = code.ok_or_else(|| wrong(&"the derivative cannot be lowered"))?;
-    match code.missing.first() {
-        Some((operator, _)) => Err(wrong(&format!("the derivative needs {operator}"))),
-        None => Ok(Formula { arguments, inputs, code: Some(code) }),
-    }
+    let code = context.compile("derivative", &graph, &[]);
+    let code = code.map_err(|why| wrong(&format!("the derivative {why}")))?;
+    Ok(Formula { arguments, inputs, code: Some(code) })
 }
 
 /// Compiles the last function of a text, with the others in the place of their calls.

@@ -4,7 +4,7 @@
 //! recorded ([`record`]) that computes with a tensor that requires one: its result remembers ([`autograd_meta`])
 //! the [`node`] that made it, which knows the operands' nodes. [`backward`] goes over the nodes from the
 //! last to the first. What the derivative of an operator is says `derivatives.txt`, in expressions of
-//! TorchScript that are compiled when they are first needed ([`rules`]) and run by the same interpreter:
+//! TorchScript that are compiled when they are first needed ([`derivatives`]) and run by the same interpreter:
 //! with `create_graph=True` they are recorded in turn. Operators of backward passes that a program calls by
 //! name are such expressions as well. Views and what is written through them are in
 //! [`views`].
@@ -12,13 +12,11 @@
 pub(crate) mod autograd_meta;
 pub(crate) mod backward;
 pub(crate) mod derivatives;
+pub(crate) mod formula;
 pub(crate) mod node;
 pub(crate) mod record;
+pub(crate) mod state;
 pub(crate) mod views;
-
-use std::rc::Rc;
-
-use rustc_hash::FxHashMap;
 
 pub(crate) use crate::autograd::autograd_meta::accumulated;
 pub(crate) use crate::autograd::autograd_meta::detach_in_place;
@@ -46,26 +44,4 @@ const ASKING: [&str; 5] = [
 /// Whether an operator asks for gradients.
 pub(crate) fn asks(operator: &str) -> bool {
     ASKING.contains(&operator)
-}
-
-/// What a session knows of gradients.
-#[derive(Default)]
-pub(crate) struct Gradients {
-    /// Whether operators are recorded: the method that runs asks for gradients.
-    pub(crate) recording: bool,
-    /// `torch.is_grad_enabled()`.
-    pub(crate) enabled: bool,
-    /// Whether a run that is not recorded has asked for recording all the same: what tells of it is
-    /// refused from then on.
-    pub(crate) wanted: bool,
-    /// How many nodes there have been.
-    nodes: u64,
-    known: FxHashMap<Rc<str>, Option<Rc<record::Known>>>,
-}
-
-impl Gradients {
-    /// Begins a run.
-    pub(crate) fn begin(&mut self, recording: bool) {
-        (self.recording, self.enabled, self.wanted) = (recording, recording, false);
-    }
 }

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 use sconce_kernels::{DType, Dims, Storage, Tensor};
 
 use crate::autograd::autograd_meta::{self, AutogradMeta, Origin};
-use crate::autograd::derivatives::Rule;
+use crate::autograd::formula::Rule;
 use crate::autograd::record::is_differentiable;
 use crate::error::Raise;
 use crate::value::ivalue::IValue;

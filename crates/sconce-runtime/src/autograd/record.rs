@@ -8,35 +8,15 @@ use sconce_kernels as kernels;
 use sconce_kernels::{DType, Scalar, Tensor};
 
 use crate::autograd::autograd_meta::{self, Origin};
-use crate::autograd::derivatives::{self, Formula, From, Input, Rule};
+use crate::autograd::formula::{Effect, Formula, From, Input, Known, Rule};
 use crate::autograd::node::{Edge, Node, Saved};
-use crate::autograd::views;
-use crate::bytecode::interpreter::{Machine, Operands};
+use crate::autograd::{derivatives, views};
 use crate::error::{Error, Raise};
+use crate::op_context::{OpContext, Operands};
 use crate::ops::{self, Args, Builtin, kernel};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
-
-/// What is known of an operator that is recorded.
-pub(crate) struct Known {
-    name: Rc<str>,
-    schema: &'static Schema,
-    rule: Option<Rc<Rule>>,
-    effect: Effect,
-}
-
-/// What an operator does besides giving new tensors.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    None,
-    /// Its results may show elements of its first operand.
-    Views,
-    /// It changes its first operand.
-    InPlace,
-    /// It writes to operands given for that.
-    Out,
-}
 
 /// Operators that deal with gradients themselves, or give what no gradient goes through.
 const OF_GRADIENTS: &[&str] = &[
@@ -59,17 +39,17 @@ const OF_GRADIENTS: &[&str] = &[
 
 /// Calls an operator, and records it where one of its operands requires a gradient.
 pub(crate) fn run(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     name: &Rc<str>,
     builtin: &Builtin,
     mut args: Operands,
 ) -> Result {
     let has_tensors = |value: &IValue| matches!(value, IValue::Tensor(_) | IValue::List(_));
-    let known = if args.iter().any(has_tensors) { known(machine, name)? } else { None };
-    let Some(known) = known else { return builtin.call(machine, Args(&mut args)) };
-    let is_recorded = machine.gradients.enabled && args.iter().any(requires_grad);
+    let known = if args.iter().any(has_tensors) { known(context, name)? } else { None };
+    let Some(known) = known else { return builtin.call(context, Args(&mut args)) };
+    let is_recorded = context.autograd().enabled && args.iter().any(requires_grad);
     match known.effect {
-        Effect::InPlace => return change(machine, &known, builtin, args, is_recorded),
+        Effect::InPlace => return change(context, &known, builtin, args, is_recorded),
         Effect::Out if is_recorded => {
             let name = name.strip_prefix("aten::").unwrap_or(name);
             let name = name.split('.').next().unwrap_or(name);
@@ -81,52 +61,52 @@ pub(crate) fn run(
         Effect::Out | Effect::Views | Effect::None => {}
     }
     if is_recorded && let Some(Rule::As(formula)) = known.rule.as_deref() {
-        return evaluate_instead(machine, formula, &args);
+        return evaluate_instead(context, formula, &args);
     }
     // What is held here is not taken for the result.
     let operands = args.clone();
-    let result = builtin.call(machine, Args(&mut args))?;
+    let result = builtin.call(context, Args(&mut args))?;
     if known.effect == Effect::Views
         && let Some(IValue::Tensor(of)) = operands.first()
     {
         each_tensor(&result, &mut |_, tensor| views::record_view(tensor, of));
     }
     if is_recorded {
-        remember(machine, &known, operands, &result)?;
+        remember(context, &known, operands, &result)?;
     }
     Ok(result)
 }
 
-fn known(machine: &mut Machine, name: &Rc<str>) -> Result<Option<Rc<Known>>> {
-    if let Some(known) = machine.gradients.known.get(name) {
+fn known(context: &mut dyn OpContext, name: &Rc<str>) -> Result<Option<Rc<Known>>> {
+    if let Some(known) = context.autograd().known.get(name) {
         return Ok(known.clone());
     }
     let is_plain = name.starts_with("aten::") && !OF_GRADIENTS.contains(&&**name);
     let operator = operators::find_full(name).filter(|_| is_plain);
     let known = match operator {
         None => None,
-        Some(operator) => Some(Rc::new(look_up(machine, &operator.schema)?)),
+        Some(operator) => Some(Rc::new(look_up(context, &operator.schema)?)),
     };
-    machine.gradients.known.insert(Rc::clone(name), known.clone());
+    context.autograd_mut().known.insert(Rc::clone(name), known.clone());
     Ok(known)
 }
 
-fn look_up(machine: &mut Machine, schema: &'static Schema) -> Result<Known> {
-    let rule = derivatives::find(machine, schema).map_err(malformed)?.map(Rc::new);
+fn look_up(context: &mut dyn OpContext, schema: &'static Schema) -> Result<Known> {
+    let rule = derivatives::find(context, schema).map_err(malformed)?.map(Rc::new);
     Ok(Known { name: schema.full_name().into(), schema, rule, effect: effect(schema) })
 }
 
 /// The same for an operator that is in no other table than that of derivatives.
 pub(crate) fn known_here(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     schema: Option<&'static Schema>,
 ) -> Result<Rc<Known>> {
     let schema = schema.ok_or_else(|| malformed("a schema of the derivatives'"))?;
-    if let Some(Some(known)) = machine.gradients.known.get(&*schema.name) {
+    if let Some(Some(known)) = context.autograd().known.get(&*schema.name) {
         return Ok(Rc::clone(known));
     }
-    let known = Rc::new(look_up(machine, schema)?);
-    machine.gradients.known.insert(Rc::clone(&known.name), Some(Rc::clone(&known)));
+    let known = Rc::new(look_up(context, schema)?);
+    context.autograd_mut().known.insert(Rc::clone(&known.name), Some(Rc::clone(&known)));
     Ok(known)
 }
 
@@ -173,18 +153,18 @@ pub(crate) fn each_tensor(value: &IValue, look: &mut impl FnMut(usize, &Tensor))
 
 /// Runs a formula with its inputs.
 pub(crate) fn evaluate(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     formula: &Formula,
     mut value: impl FnMut(From) -> IValue,
 ) -> Result {
     let Some(code) = &formula.code else { return Ok(IValue::None) };
     let args = formula.inputs.iter().map(|input| value(input.from)).collect();
-    Ok(machine.run(Rc::clone(code), args)?)
+    context.run_compiled(code, args)
 }
 
 /// Runs what is computed instead of an operator with its operands.
-fn evaluate_instead(machine: &mut Machine, formula: &Formula, operands: &[IValue]) -> Result {
-    evaluate(machine, formula, |from| match from {
+fn evaluate_instead(context: &mut dyn OpContext, formula: &Formula, operands: &[IValue]) -> Result {
+    evaluate(context, formula, |from| match from {
         From::Operand(index) => operands.get(index).cloned().unwrap_or(IValue::None),
         _ => IValue::None,
     })
@@ -192,32 +172,32 @@ fn evaluate_instead(machine: &mut Machine, formula: &Formula, operands: &[IValue
 
 /// Computes an operator that is an expression ([`derivatives::is_expression`]).
 pub(crate) fn evaluate_operator(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     name: &Rc<str>,
     operands: &[IValue],
 ) -> Result {
-    match known(machine, name)?.as_ref().and_then(|known| known.rule.as_deref()) {
-        Some(Rule::As(formula)) => evaluate_instead(machine, formula, operands),
+    match known(context, name)?.as_ref().and_then(|known| known.rule.as_deref()) {
+        Some(Rule::As(formula)) => evaluate_instead(context, formula, operands),
         _ => Err(malformed(format!("{name} is no expression"))),
     }
 }
 
 /// Calls an operator of the table by name, recorded where gradients are.
-pub(crate) fn apply(machine: &mut Machine, name: &str, args: Operands) -> Result {
+pub(crate) fn apply(context: &mut dyn OpContext, name: &str, args: Operands) -> Result {
     let (symbol, overload) = name.split_once('.').unwrap_or((name, ""));
     let Some(builtin) = ops::find(symbol, overload) else {
         return Err(Raise::unsupported(name));
     };
-    run(machine, &Rc::from(name), &builtin, args)
+    run(context, &Rc::from(name), &builtin, args)
 }
 
 /// The sum of two gradients.
-pub(crate) fn add(machine: &mut Machine, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if !machine.gradients.enabled {
+pub(crate) fn add(context: &mut dyn OpContext, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if !context.autograd().enabled {
         return kernels::add(a.into(), b.into(), 1.into()).map_err(kernel);
     }
     let args = [IValue::Tensor(a.clone()), IValue::Tensor(b.clone()), IValue::Int(1)];
-    tensor(apply(machine, "aten::add.Tensor", args.into_iter().collect())?)
+    tensor(apply(context, "aten::add.Tensor", args.into_iter().collect())?)
 }
 
 pub(crate) fn tensor(value: IValue) -> Result<Tensor> {
@@ -229,7 +209,7 @@ pub(crate) fn tensor(value: IValue) -> Result<Tensor> {
 
 /// Records at the results of a call that it made them.
 fn remember(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     known: &Known,
     operands: Operands,
     result: &IValue,
@@ -252,8 +232,8 @@ fn remember(
     if made.is_empty() {
         return Ok(());
     }
-    let edges = edges(machine, known, &operands)?;
-    let node = Rc::new(node(machine, known, edges, operands, result));
+    let edges = edges(context, known, &operands)?;
+    let node = Rc::new(node(context, known, edges, operands, result));
     for (output, tensor) in made {
         *autograd_meta::of(&tensor).origin.borrow_mut() =
             Some(Origin { node: Rc::clone(&node), output });
@@ -266,8 +246,8 @@ pub(crate) fn is_differentiable(dtype: DType) -> bool {
 }
 
 /// Where the gradients of the operands go.
-fn edges(machine: &mut Machine, known: &Known, operands: &[IValue]) -> Result<Vec<Edge>> {
-    edges_of(machine, operands, |argument| match known.rule.as_deref() {
+fn edges(context: &mut dyn OpContext, known: &Known, operands: &[IValue]) -> Result<Vec<Edge>> {
+    edges_of(context, operands, |argument| match known.rule.as_deref() {
         Some(Rule::Formulas(formulas)) => !formulas
             .iter()
             .any(|formula| formula.code.is_none() && formula.arguments.contains(&argument)),
@@ -276,7 +256,7 @@ fn edges(machine: &mut Machine, known: &Known, operands: &[IValue]) -> Result<Ve
 }
 
 fn edges_of(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     operands: &[IValue],
     gets: impl Fn(usize) -> bool,
 ) -> Result<Vec<Edge>> {
@@ -285,7 +265,7 @@ fn edges_of(
         let mut tensors = Vec::new();
         each_tensor(operand, &mut |item, tensor| tensors.push((item, tensor.clone())));
         for (item, tensor) in tensors {
-            edges.extend(autograd_meta::edge(machine, &tensor, argument, item)?);
+            edges.extend(autograd_meta::edge(context, &tensor, argument, item)?);
         }
     }
     Ok(edges)
@@ -293,7 +273,7 @@ fn edges_of(
 
 /// A node for a call: saves what its derivative reads.
 pub(crate) fn node(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     known: &Known,
     edges: Vec<Edge>,
     operands: Operands,
@@ -361,9 +341,9 @@ pub(crate) fn node(
             saved.guard(&kept);
         }
     }
-    machine.gradients.nodes += 1;
+    context.autograd_mut().nodes += 1;
     Node {
-        number: machine.gradients.nodes,
+        number: context.autograd().nodes,
         operator: Rc::clone(&known.name),
         rule: known.rule.clone(),
         edges,
@@ -375,19 +355,19 @@ pub(crate) fn node(
 
 /// The same elements as a tensor that comes from these operands, though none changes it a little.
 pub(crate) fn constant(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     operator: &Rc<str>,
     operands: &[IValue],
     tensor: &Tensor,
 ) -> Result<Tensor> {
-    let edges = edges_of(machine, operands, |_| true)?;
+    let edges = edges_of(context, operands, |_| true)?;
     let made = tensor.alias();
     if edges.is_empty() || !is_differentiable(tensor.dtype()) {
         return Ok(made);
     }
-    machine.gradients.nodes += 1;
+    context.autograd_mut().nodes += 1;
     let node = Rc::new(Node {
-        number: machine.gradients.nodes,
+        number: context.autograd().nodes,
         operator: Rc::clone(operator),
         rule: Some(Rc::new(Rule::Zero)),
         edges,
@@ -422,7 +402,7 @@ fn as_tensor(value: &IValue) -> IValue {
 
 /// Calls an operator that changes its first operand.
 fn change(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     known: &Known,
     builtin: &Builtin,
     mut args: Operands,
@@ -430,34 +410,34 @@ fn change(
 ) -> Result {
     let target = match args.first() {
         Some(IValue::Tensor(target)) if is_recorded => target.clone(),
-        _ => return builtin.call(machine, Args(&mut args)),
+        _ => return builtin.call(context, Args(&mut args)),
     };
     views::check_may_change(&target)?;
     if let Some(Rule::None) = known.rule.as_deref() {
         // What it is now depends on nothing.
-        let result = builtin.call(machine, Args(&mut args))?;
-        return views::change_origin(machine, &target, None).map(|()| result);
+        let result = builtin.call(context, Args(&mut args))?;
+        return views::change_origin(context, &target, None).map(|()| result);
     }
     let mut operands = args.clone();
-    let before = before(machine, known, &target)?;
+    let before = before(context, known, &target)?;
     if let Some(first) = operands.first_mut() {
         *first = IValue::Tensor(before);
     }
     if let Some(Rule::As(formula)) = known.rule.as_deref() {
-        let result = tensor(evaluate_instead(machine, formula, &operands)?)?;
+        let result = tensor(evaluate_instead(context, formula, &operands)?)?;
         kernels::store(&target, &result).map_err(kernel)?;
         let origin = autograd_meta::find(&result).and_then(|meta| meta.origin.borrow().clone());
-        return views::change_origin(machine, &target, origin).map(|()| IValue::Tensor(target));
+        return views::change_origin(context, &target, origin).map(|()| IValue::Tensor(target));
     }
-    let edges = edges(machine, known, &operands)?;
-    let result = builtin.call(machine, Args(&mut args))?;
-    let node = Rc::new(node(machine, known, edges, operands, &result));
-    views::change_origin(machine, &target, Some(Origin { node, output: 0 }))?;
+    let edges = edges(context, known, &operands)?;
+    let result = builtin.call(context, Args(&mut args))?;
+    let node = Rc::new(node(context, known, edges, operands, &result));
+    views::change_origin(context, &target, Some(Origin { node, output: 0 }))?;
     Ok(result)
 }
 
 /// What a tensor is before it is changed: a copy where the derivative reads its elements.
-fn before(machine: &mut Machine, known: &Known, target: &Tensor) -> Result<Tensor> {
+fn before(context: &mut dyn OpContext, known: &Known, target: &Tensor) -> Result<Tensor> {
     let reads = match known.rule.as_deref() {
         Some(Rule::As(_)) => true,
         Some(Rule::Formulas(formulas)) => formulas
@@ -468,7 +448,7 @@ fn before(machine: &mut Machine, known: &Known, target: &Tensor) -> Result<Tenso
     };
     let before = if reads { target.copy().map_err(kernel)? } else { target.alias() };
     if let Some(of_target) = autograd_meta::find(target) {
-        views::refresh(machine, target, &of_target)?;
+        views::refresh(context, target, &of_target)?;
         let origin = of_target.origin.borrow().clone();
         *autograd_meta::of(&before).origin.borrow_mut() = origin;
     }

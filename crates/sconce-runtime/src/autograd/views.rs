@@ -14,8 +14,8 @@ use sconce_kernels::{DType, Tensor};
 use crate::autograd::autograd_meta::{self, AutogradMeta, Origin, View};
 use crate::autograd::node::{Edge, Source};
 use crate::autograd::record;
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
 use crate::ops::kernel;
 use crate::value::ivalue::IValue;
 
@@ -59,14 +59,14 @@ pub(crate) fn check_may_change(target: &Tensor) -> Result<()> {
 
 /// Finds the origin of a view anew where its base has another one.
 pub(crate) fn refresh(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     tensor: &Tensor,
     meta: &Rc<AutogradMeta>,
 ) -> Result<()> {
     let Some(base) = changed_base(meta) else { return Ok(()) };
     let origin = match autograd_meta::requires_grad(&base) {
         false => None,
-        true => Some(node(machine, &base, tensor, &Between::Show)?),
+        true => Some(node(context, &base, tensor, &Between::Show)?),
     };
     *meta.origin.borrow_mut() = origin;
     if let Some(view) = meta.view.borrow_mut().as_mut() {
@@ -77,7 +77,7 @@ pub(crate) fn refresh(
 
 /// Records that a tensor has been changed, by what.
 pub(crate) fn change_origin(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     target: &Tensor,
     origin: Option<Origin>,
 ) -> Result<()> {
@@ -89,7 +89,7 @@ pub(crate) fn change_origin(
             let is_wanted = origin.is_some() || autograd_meta::requires_grad(&view.base);
             let put = Between::Put(origin);
             let origin = match is_wanted {
-                true => Some(node(machine, &view.base, target, &put)?),
+                true => Some(node(context, &view.base, target, &put)?),
                 false => None,
             };
             (autograd_meta::of(&view.base), origin)
@@ -116,7 +116,12 @@ enum Between {
 }
 
 /// A node between a base and a view of it.
-fn node(machine: &mut Machine, base: &Tensor, view: &Tensor, does: &Between) -> Result<Origin> {
+fn node(
+    context: &mut dyn OpContext,
+    base: &Tensor,
+    view: &Tensor,
+    does: &Between,
+) -> Result<Origin> {
     if base.dtype() != view.dtype() {
         return Err(Raise::unsupported(
             "the gradient of what is changed through a view of another dtype",
@@ -126,8 +131,8 @@ fn node(machine: &mut Machine, base: &Tensor, view: &Tensor, does: &Between) -> 
         Between::Show => &SHOW,
         Between::Put(_) => &PUT,
     };
-    let known = record::known_here(machine, schema.as_ref())?;
-    let mut edges: Vec<Edge> = autograd_meta::edge(machine, base, 0, 0)?.into_iter().collect();
+    let known = record::known_here(context, schema.as_ref())?;
+    let mut edges: Vec<Edge> = autograd_meta::edge(context, base, 0, 0)?.into_iter().collect();
     if let Between::Put(Some(Origin { node, output })) = does {
         let source = Source::Node(Rc::clone(node), *output);
         let (sizes, dtype) = (view.sizes().into(), view.dtype());
@@ -140,7 +145,7 @@ fn node(machine: &mut Machine, base: &Tensor, view: &Tensor, does: &Between) -> 
         Between::Put(_) => base.clone(),
     };
     let operands = [base, IValue::Tensor(places), IValue::None].into_iter().collect();
-    let node = record::node(machine, &known, edges, operands, &result);
+    let node = record::node(context, &known, edges, operands, &result);
     Ok(Origin { node: Rc::new(node), output: 0 })
 }
 

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use sconce_ir::Type;
 
-use crate::bytecode::interpreter::{Machine, Operands};
 use crate::bytecode::lower::Primitive;
 use crate::error::Raise;
+use crate::op_context::{OpContext, Operands, type_of};
 use crate::value::ivalue::{Dict, IValue, Object, Text, Tuple};
 use crate::value::shared::Shared;
 use crate::value::text::{Output, Printed, write_text};
@@ -20,7 +20,7 @@ pub(crate) enum Given {
 
 /// What an instruction gives for its operands.
 pub(crate) fn run(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     primitive: &Primitive,
     mut args: Operands,
 ) -> Result<Given, Raise> {
@@ -52,10 +52,10 @@ pub(crate) fn run(
             }
             return Ok(Given::Several(Vec::new()));
         }
-        Primitive::ContainerIndex => container_index(machine, &args)?,
+        Primitive::ContainerIndex => container_index(context, &args)?,
         Primitive::Isinstance(types) => {
-            let ty = type_of(machine, args.first().unwrap_or(&IValue::None))?;
-            IValue::Bool(types.iter().any(|of| machine.is_subtype(&ty, of)))
+            let ty = type_of(context, args.first().unwrap_or(&IValue::None))?;
+            IValue::Bool(types.iter().any(|of| context.is_subtype(&ty, of)))
         }
         Primitive::Uninitialized => IValue::None,
         Primitive::Cast => args.pop().unwrap_or(IValue::None),
@@ -68,17 +68,17 @@ pub(crate) fn run(
             let mut out = Printed::default();
             for (index, arg) in args.iter().enumerate() {
                 if index > 0 {
-                    out.push(machine, " ")?;
+                    out.push(context, " ")?;
                 }
-                write_text(machine, arg, &mut out)?;
+                write_text(context, arg, &mut out)?;
             }
-            out.push(machine, "\n")?;
-            out.finish(machine);
+            out.push(context, "\n")?;
+            out.finish(context);
             return Ok(Given::Several(Vec::new()));
         }
         Primitive::ToList => crate::ops::to_list(&args)?,
         Primitive::EnumName | Primitive::EnumValue => enum_part(primitive, &args)?,
-        Primitive::Expression(name) => match evaluated(machine, name, &args)? {
+        Primitive::Expression(name) => match evaluated(context, name, &args)? {
             // Operators give no tuples but for several results.
             IValue::Tuple(results) => return Ok(Given::Several(results.items.to_vec())),
             result => result,
@@ -89,8 +89,12 @@ pub(crate) fn run(
 }
 
 /// What an operator gives that is an expression. Where it raises, programs see the operator alone.
-fn evaluated(machine: &mut Machine, name: &Rc<str>, args: &[IValue]) -> Result<IValue, Raise> {
-    autograd::evaluate(machine, name, args).map_err(|raised| match raised {
+fn evaluated(
+    context: &mut dyn OpContext,
+    name: &Rc<str>,
+    args: &[IValue],
+) -> Result<IValue, Raise> {
+    autograd::evaluate(context, name, args).map_err(|raised| match raised {
         Raise::Error(Error::Raised(exception)) => Raise::message(exception.message),
         other => other,
     })
@@ -148,7 +152,7 @@ fn list_unpack(args: &[IValue], length: usize) -> Result<Vec<IValue>, Raise> {
     Ok(items.clone())
 }
 
-fn container_index(machine: &mut Machine, args: &[IValue]) -> Result<IValue, Raise> {
+fn container_index(context: &mut dyn OpContext, args: &[IValue]) -> Result<IValue, Raise> {
     let object = object(args)?;
     let name = match args.get(1) {
         Some(IValue::Str(name)) => name.to_string(),
@@ -156,7 +160,7 @@ fn container_index(machine: &mut Machine, args: &[IValue]) -> Result<IValue, Rai
         _ => return Err(malformed("a container's index that is neither int nor str")),
     };
     let object = object.read();
-    let class = machine.class(object.class);
+    let class = context.class(object.class);
     let slot = class.attributes.iter().position(|(attribute, _)| **attribute == *name);
     let value = slot.and_then(|slot| object.slots.get(slot).cloned().flatten());
     value.ok_or_else(|| {
@@ -185,10 +189,4 @@ fn enum_part(primitive: &Primitive, args: &[IValue]) -> Result<IValue, Raise> {
         Primitive::EnumName => Ok(IValue::Str(Text::constant(name))),
         _ => IValue::of_constant(value).ok_or_else(|| malformed("an enum's value of another kind")),
     }
-}
-
-/// The type of a value: `IValue::type()`.
-pub(crate) fn type_of(machine: &mut Machine, value: &IValue) -> Result<Type, Error> {
-    let ty = value.type_with(&mut |class| machine.class(class).ty.clone());
-    ty.ok_or_else(|| Error::Limit("limit of the nesting of types exceeded".to_owned()))
 }

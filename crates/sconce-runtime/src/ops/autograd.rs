@@ -2,72 +2,74 @@
 //!
 //! Where a program asks for none, nothing is recorded, and programs run as under `torch.no_grad()`.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_ir::Type;
 use sconce_kernels::Tensor;
 
 use crate::autograd::{self, Backward, run_backward};
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args};
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::{Table, op};
 use crate::value::ivalue::IValue::{self, Bool};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::grad", "-", |machine, args| grad(machine, &args)),
-    op("aten::backward", "- TensorList", |machine, args| backward(machine, &args)),
-    op("aten::requires_grad_", "-", |machine, mut args| {
+    op("aten::grad", "-", |context, args| grad(context, &args)),
+    op("aten::backward", "- TensorList", |context, args| backward(context, &args)),
+    op("aten::requires_grad_", "-", |context, mut args| {
         let wanted = args.bool(1)?;
-        match machine.gradients.recording {
+        match context.autograd().recording {
             true => autograd::require(args.tensor(0)?, wanted)?,
             // What is computed is the same with and without gradients.
-            false => machine.gradients.wanted |= wanted,
+            false => context.autograd_mut().wanted |= wanted,
         }
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::retain_grad", "-", |machine, args| {
-        told(machine)?;
-        autograd::retain(machine, args.tensor(0)?).map(|()| IValue::None)
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::retain_grad", "-", |context, args| {
+        told(context)?;
+        autograd::retain(context, args.tensor(0)?).map(|()| IValue::None)
     }),
-    op("aten::retains_grad", "-", |machine, args| {
-        told(machine)?;
+    op("aten::retains_grad", "-", |context, args| {
+        told(context)?;
         Ok(Bool(autograd::is_retained(args.tensor(0)?)))
     }),
-    op("aten::is_leaf", "-", |machine, args| {
+    op("aten::is_leaf", "-", |context, args| {
         let tensor = args.tensor_or_nested(0)?;
-        Ok(Bool(!told(machine)? || autograd::is_leaf(tensor)))
+        Ok(Bool(!told(context)? || autograd::is_leaf(tensor)))
     }),
-    op("prim::requires_grad", "-", |machine, args| {
+    op("prim::requires_grad", "-", |context, args| {
         let tensor = args.tensor_or_nested(0)?;
-        Ok(Bool(told(machine)? && autograd::requires_grad(tensor)))
+        Ok(Bool(told(context)? && autograd::requires_grad(tensor)))
     }),
-    op("prim::grad", "-", |machine, args| {
+    op("prim::grad", "-", |context, args| {
         let tensor = args.tensor(0)?;
-        let grad = if told(machine)? { autograd::accumulated(tensor) } else { None };
+        let grad = if told(context)? { autograd::accumulated(tensor) } else { None };
         Ok(grad.map_or(IValue::None, IValue::Tensor))
     }),
     op("aten::detach", "-", detach),
     op("aten::data", "-", detach),
     op("prim::data", "-", detach),
-    op("aten::detach_", "-", |machine, mut args| {
-        if machine.gradients.recording {
+    op("aten::detach_", "-", |context, mut args| {
+        if context.autograd().recording {
             autograd::detach_in_place(args.tensor(0)?)?;
         }
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::is_grad_enabled", "-", |machine, _| Ok(Bool(machine.gradients.enabled))),
-    op("aten::set_grad_enabled", "-", |machine, args| {
-        machine.gradients.enabled = args.bool(0)?;
-        machine.gradients.wanted |= machine.gradients.enabled && !machine.gradients.recording;
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::is_grad_enabled", "-", |context, _| Ok(Bool(context.autograd().enabled))),
+    op("aten::set_grad_enabled", "-", |context, args| {
+        context.autograd_mut().enabled = args.bool(0)?;
+        context.autograd_mut().wanted |=
+            context.autograd().enabled && !context.autograd().recording;
         Ok(IValue::None)
     }),
 ];
 
 /// The same elements without what is recorded of them.
-fn detach(_: &mut Machine, mut args: Args<'_>) -> Result {
+fn detach(_: &mut dyn OpContext, mut args: Args<'_>) -> Result {
     match args.get(0) {
         IValue::Tensor(tensor) => Ok(IValue::Tensor(tensor.alias())),
         _ => Ok(args.take(0)),
@@ -75,15 +77,15 @@ fn detach(_: &mut Machine, mut args: Args<'_>) -> Result {
 }
 
 /// Whether gradients are recorded; an error where the program has asked for that, and they are not.
-fn told(machine: &Machine) -> Result<bool> {
-    match machine.gradients.wanted {
-        false => Ok(machine.gradients.recording),
+fn told(context: &dyn OpContext) -> Result<bool> {
+    match context.autograd().wanted {
+        false => Ok(context.autograd().recording),
         true => Err(Raise::unsupported("recording gradients")),
     }
 }
 
 /// `torch.autograd.grad`.
-fn grad(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn grad(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let (outputs, inputs) = (args.tensors(0)?, args.tensors(1)?);
     let is_recorded = args.bool(4)?;
     let asked = Backward {
@@ -93,7 +95,7 @@ fn grad(machine: &mut Machine, args: &Args<'_>) -> Result {
         keeps: kept(args, 3, is_recorded)?,
         is_recorded,
     };
-    let found = run_backward(machine, &asked)?;
+    let found = run_backward(context, &asked)?;
     if let (Some(unused), false) = (found.iter().position(Option::is_none), args.bool(5)?) {
         // PyTorch has no space there.
         return Err(Raise::message(format!(
@@ -106,7 +108,7 @@ fn grad(machine: &mut Machine, args: &Args<'_>) -> Result {
 }
 
 /// `Tensor.backward` and `torch.autograd.backward`.
-fn backward(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn backward(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let (outputs, gradients): (Vec<Tensor>, Vec<Option<Tensor>>) = match args.get(0) {
         IValue::List(_) => (args.tensors(0)?, given(args, 1)?),
         _ => (vec![args.tensor(0)?.clone()], vec![args.optional_tensor(1)?.cloned()]),
@@ -114,7 +116,7 @@ fn backward(machine: &mut Machine, args: &Args<'_>) -> Result {
     let is_recorded = args.bool(3)?;
     let keeps = kept(args, 2, is_recorded)?;
     let (outputs, gradients) = (&outputs, &gradients);
-    run_backward(machine, &Backward { outputs, gradients, inputs: None, keeps, is_recorded })?;
+    run_backward(context, &Backward { outputs, gradients, inputs: None, keeps, is_recorded })?;
     Ok(IValue::None)
 }
 

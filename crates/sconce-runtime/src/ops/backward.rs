@@ -1,24 +1,26 @@
 //! Operators of backward passes that have kernels of their own; the others are expressions of the table of
 //! derivatives (`gradients`).
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, DType, Tensor, UnaryOp};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::pool::Lists;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::_softmax_backward_data", "-", |_, args| softmax(&args)).strides(ResultStrides::RowMajor),
-    op("aten::_log_softmax_backward_data", "-", |_, args| log_softmax(&args)).strides(ResultStrides::RowMajor),
-    op("aten::max_pool2d_with_indices_backward", "-", |_, args| max_pool(&args, 2)).strides(ResultStrides::Format(4)),
+    op("aten::_softmax_backward_data", "-", |_, args| softmax(&args))
+        .strides(ResultStrides::RowMajor),
+    op("aten::_log_softmax_backward_data", "-", |_, args| log_softmax(&args))
+        .strides(ResultStrides::RowMajor),
+    op("aten::max_pool2d_with_indices_backward", "-", |_, args| max_pool(&args, 2))
+        .strides(ResultStrides::Format(4)),
     op("aten::max_pool3d_with_indices_backward", "-", |_, args| max_pool(&args, 3)),
 ];
 

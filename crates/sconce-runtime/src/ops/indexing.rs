@@ -1,14 +1,13 @@
 //! Picking and writing elements by index or mask, and different elements.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, Scalar, ScatterReduce, Tensor, Unique};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -76,11 +75,13 @@ pub(crate) const TABLE: Table = &[
         let values = kernels::masked_fill(values, &hidden, Operand::Scalar(Scalar::Int(0)))
             .map_err(kernel)?;
         put(input, &indices, &values, true)
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::take", "-", |_, args| made(kernels::take(args.tensor(0)?, args.tensor(1)?))),
     op("aten::put", "-", |_, args| {
         made(kernels::put(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?, args.bool(3)?))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::take_along_dim", "-", |_, args| {
         made(kernels::take_along_dim(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
     }),
@@ -89,13 +90,16 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::masked_scatter", "-", |_, args| {
         made(kernels::masked_scatter(args.tensor(0)?, args.tensor(1)?, args.tensor(2)?))
-    }).strides(ResultStrides::RowMajor),
-    op("aten::nonzero", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))).strides(ResultStrides::Coordinates),
-    op("aten::argwhere", "-", |_, args| made(kernels::nonzero(args.tensor(0)?))).strides(ResultStrides::Coordinates),
+    })
+    .strides(ResultStrides::RowMajor),
+    op("aten::nonzero", "-", |_, args| made(kernels::nonzero(args.tensor(0)?)))
+        .strides(ResultStrides::Coordinates),
+    op("aten::argwhere", "-", |_, args| made(kernels::nonzero(args.tensor(0)?)))
+        .strides(ResultStrides::Coordinates),
     op("aten::nonzero_numpy", "-", |_, args| coordinates(args.tensor(0)?)),
-    op("aten::nonzero_static", "-", |machine, args| {
+    op("aten::nonzero_static", "-", |context, args| {
         let (input, size) = (args.tensor(0)?, args.int(1)?);
-        machine.budget.check_sizes(&[size.max(0), input.dim() as i64])?;
+        context.budget().check_sizes(&[size.max(0), input.dim() as i64])?;
         made(kernels::nonzero_static(input, size, args.int(2)?))
     }),
     op("aten::searchsorted", "Tensor", |_, args| {
@@ -116,7 +120,9 @@ pub(crate) const TABLE: Table = &[
         let dim = args.optional_int(3)?;
         unique(kernels::unique_consecutive(args.tensor(0)?, inverse, counts, dim))
     }),
-    op("aten::unique_dim", "-", |_, args| unique(kernels::unique_dim(args.tensor(0)?, args.int(1)?))),
+    op("aten::unique_dim", "-", |_, args| {
+        unique(kernels::unique_dim(args.tensor(0)?, args.int(1)?))
+    }),
     op("aten::unique_dim_consecutive", "-", |_, args| {
         let dim = Some(args.int(1)?);
         unique(kernels::unique_consecutive(args.tensor(0)?, true, true, dim))

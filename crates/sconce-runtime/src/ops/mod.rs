@@ -25,13 +25,14 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::bytecode::interpreter::Machine;
-use crate::error::Raise;
+use crate::ops::descriptor::Table;
+use crate::ops::descriptor::fusion::FusedStep;
+
+pub(crate) use crate::ops::descriptor::Builtin;
 
 pub(crate) use crate::ops::descriptor::args::Args;
 pub(crate) use crate::ops::descriptor::fast_path::BorrowedArg;
 pub(crate) use crate::ops::descriptor::fast_path::MAX_BORROWED;
-use crate::value::ivalue::IValue;
 
 const TABLES: &[Table] = &[
     python::numbers::TABLE,
@@ -86,8 +87,10 @@ const TABLES: &[Table] = &[
 /// The operators that have a row of their own.
 static ROWS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
     let rows = TABLES.iter().flat_map(|table| table.iter());
-    rows.flat_map(|row| row.overload_names().map(|overload| ((row.symbol, overload), row.operator())))
-        .collect()
+    rows.flat_map(|row| {
+        row.overload_names().map(|overload| ((row.symbol, overload), row.operator()))
+    })
+    .collect()
 });
 
 /// The steps that operators may be computed as in a fused element-wise operator, those of one operator side by
@@ -121,9 +124,8 @@ pub(crate) use crate::ops::fused::layers::ACTIVATIONS;
 pub(crate) use crate::ops::fused::layers::ENCODER_LAYER_PACKED;
 pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;
 pub(crate) use crate::ops::fused::layers::LINEAR_PACKED;
-pub(crate) use crate::ops::fused::pointwise::MAX_STEPS as MAX_CHAIN_STEPS;
+pub(crate) use crate::ops::fused::pointwise::MAX_STEPS as MAX_FUSED_STEPS;
 pub(crate) use crate::ops::fused::pointwise::POINTWISE;
-pub(crate) use crate::ops::fused::pointwise::STEPS as CHAIN_STEPS;
 pub(crate) use crate::ops::linalg::products::SUM_WITH_PRODUCT;
 pub(crate) use crate::ops::nn::recurrent::PACKED as RECURRENT_PACKED;
 pub(crate) use crate::ops::nn::recurrent::Packed as RecurrentPacked;
@@ -135,41 +137,6 @@ pub(crate) use crate::ops::tensor::operands::kernel;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dump_rows() {
-        let mut out = String::new();
-        for table in TABLES {
-            for &(symbol, overloads, _) in table.iter() {
-                for overload in overloads.split(' ') {
-                    let plain = if overload == "-" { "" } else { overload };
-                    let b = find(symbol, plain).unwrap();
-                    out += &format!(
-                        "{symbol}\t{overload}\t{:?}\t{:?}\t{}\t{:?}\t{}\n",
-                        b.strides,
-                        b.overlap,
-                        b.size_guard,
-                        b.target,
-                        b.fast_path.is_some()
-                    );
-                }
-            }
-        }
-        for operator in sconce_ir::operators::all() {
-            let (symbol, overload) = (&*operator.schema.name, &*operator.schema.overload);
-            if let Some(b) = find(symbol, overload) {
-                out += &format!(
-                    "ALL {symbol}\t{overload}\t{:?}\t{:?}\t{}\t{:?}\t{}\n",
-                    b.strides,
-                    b.overlap,
-                    b.size_guard,
-                    b.target,
-                    b.fast_path.is_some()
-                );
-            }
-        }
-        std::fs::write(std::env::var("DUMP").unwrap(), out).unwrap();
-    }
 
     #[test]
     fn every_line_names_operators_that_pytorch_has_and_none_twice() {

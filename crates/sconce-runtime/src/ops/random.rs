@@ -1,25 +1,23 @@
 //! Operators that draw random numbers, from the session's generator or one of the program's own.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Dropout, Generator, MemoryFormat, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::descriptor::overlap::check_elements_once;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 use crate::value::shared::Shared;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::manual_seed", "-", |machine, args| {
-        machine.generator = Generator::new(args.int(0)? as u64);
+    op("aten::manual_seed", "-", |context, args| {
+        *context.generator() = Generator::new(args.int(0)? as u64);
         Ok(IValue::None)
     }),
     op("aten::Generator", "-", |_, args| {
@@ -32,154 +30,172 @@ pub(crate) const TABLE: Table = &[
         *args.generator(0)?.write() = Generator::new(args.int(1)? as u64);
         Ok(args.take(0))
     }),
-    op("aten::initial_seed", "-", |_, args| Ok(IValue::Int(args.generator(0)?.read().seed() as i64))),
+    op("aten::initial_seed", "-", |_, args| {
+        Ok(IValue::Int(args.generator(0)?.read().seed() as i64))
+    }),
     op("aten::seed", "-", |_, args| {
         let seed = seed_of_chance();
         *args.generator(0)?.write() = Generator::new(seed);
         Ok(IValue::Int(seed as i64))
     }),
-    op("aten::rand", "- generator", |machine, args| sized_draw(machine, &args, standard_uniform)),
-    op("aten::randn", "- generator", |machine, args| sized_draw(machine, &args, standard_normal)),
-    op("aten::rand_like", "- generator", |machine, args| like_draw(machine, &args, standard_uniform)),
-    op("aten::randn_like", "- generator", |machine, args| like_draw(machine, &args, standard_normal)),
-    op("aten::randint", "- generator", |machine, args| {
+    op("aten::rand", "- generator", |context, args| sized_draw(context, &args, standard_uniform)),
+    op("aten::randn", "- generator", |context, args| sized_draw(context, &args, standard_normal)),
+    op("aten::rand_like", "- generator", |context, args| {
+        like_draw(context, &args, standard_uniform)
+    }),
+    op("aten::randn_like", "- generator", |context, args| {
+        like_draw(context, &args, standard_normal)
+    }),
+    op("aten::randint", "- generator", |context, args| {
         let options = past_generator(&args, 6, 2);
-        let target = sized(machine, &args, 1, options)?;
-        between(machine, &args, 2, target, [0, args.int(0)?])
+        let target = sized(context, &args, 1, options)?;
+        between(context, &args, 2, target, [0, args.int(0)?])
     }),
-    op("aten::randint", "low low_generator", |machine, args| {
+    op("aten::randint", "low low_generator", |context, args| {
         let options = past_generator(&args, 7, 3);
-        let target = sized(machine, &args, 2, options)?;
-        between(machine, &args, 3, target, [args.int(0)?, args.int(1)?])
+        let target = sized(context, &args, 2, options)?;
+        between(context, &args, 3, target, [args.int(0)?, args.int(1)?])
     }),
-    op("aten::randint_like", "- generator", |machine, args| {
+    op("aten::randint_like", "- generator", |context, args| {
         let options = past_generator(&args, 7, 2);
-        between(machine, &args, 2, like(&args, options)?, [0, args.int(1)?])
+        between(context, &args, 2, like(&args, options)?, [0, args.int(1)?])
     }),
-    op("aten::randint_like", "Tensor Tensor_generator", |machine, args| {
+    op("aten::randint_like", "Tensor Tensor_generator", |context, args| {
         let options = past_generator(&args, 7, 2);
         let high = args.tensor(1)?.item().map_err(kernel)?.to_i64();
-        between(machine, &args, 2, like(&args, options)?, [0, high])
+        between(context, &args, 2, like(&args, options)?, [0, high])
     }),
-    op("aten::randint_like", "low_dtype low_generator_dtype", |machine, args| {
+    op("aten::randint_like", "low_dtype low_generator_dtype", |context, args| {
         let options = past_generator(&args, 8, 3);
-        between(machine, &args, 3, like(&args, options)?, [args.int(1)?, args.int(2)?])
+        between(context, &args, 3, like(&args, options)?, [args.int(1)?, args.int(2)?])
     }),
-    op("aten::randperm", "- generator", |machine, args| {
+    op("aten::randperm", "- generator", |context, args| {
         let options = past_generator(&args, 5, 1);
         args.plain_options(options + 1, options + 2)?;
         let count = args.int(0)?;
-        machine.budget.check_sizes(&[count])?;
+        context.budget().check_sizes(&[count])?;
         let dtype = args.dtype(options)?.unwrap_or(DType::Float32);
-        made(drawing(machine, &args, generator_at(&args, 1), |generator| {
+        made(drawing(context, &args, generator_at(&args, 1), |generator| {
             kernels::randperm(count, dtype, generator)
         })?)
     }),
-    op("aten::uniform_", "-", |machine, args| uniform(machine, &args, args.tensor(0)?.clone())),
-    op("aten::_no_grad_uniform_", "-", |machine, args| {
-        uniform(machine, &args, args.tensor(0)?.clone())
+    op("aten::uniform_", "-", |context, args| uniform(context, &args, args.tensor(0)?.clone())),
+    op("aten::_no_grad_uniform_", "-", |context, args| {
+        uniform(context, &args, args.tensor(0)?.clone())
     }),
-    op("aten::_no_grad_normal_", "-", |machine, args| {
-        normal(machine, &args, args.tensor(0)?.clone())
+    op("aten::_no_grad_normal_", "-", |context, args| {
+        normal(context, &args, args.tensor(0)?.clone())
     }),
-    op("aten::uniform", "-", |machine, args| uniform(machine, &args, fresh(&args)?)),
-    op("aten::normal_", "-", |machine, args| normal(machine, &args, args.tensor(0)?.clone())),
-    op("aten::normal_functional", "-", |machine, args| normal(machine, &args, fresh(&args)?)),
-    op("aten::normal", "float_float", |machine, args| {
+    op("aten::uniform", "-", |context, args| uniform(context, &args, fresh(&args)?)),
+    op("aten::normal_", "-", |context, args| normal(context, &args, args.tensor(0)?.clone())),
+    op("aten::normal_functional", "-", |context, args| normal(context, &args, fresh(&args)?)),
+    op("aten::normal", "float_float", |context, args| {
         let (mean, std) = (args.real(0)?, args.real(1)?);
-        let target = sized(machine, &args, 2, 4)?;
-        filled(machine, &args, 3, target, |target, generator| {
+        let target = sized(context, &args, 2, 4)?;
+        filled(context, &args, 3, target, |target, generator| {
             kernels::normal_in_place(target, mean, std, generator)
         })
     }),
     op("aten::normal", "Tensor_float Tensor_Tensor float_Tensor", normal_around),
-    op("aten::log_normal_", "-", |machine, args| log_normal(machine, &args, args.tensor(0)?.clone())),
-    op("aten::log_normal", "-", |machine, args| log_normal(machine, &args, fresh(&args)?)),
-    op("aten::cauchy_", "-", |machine, args| cauchy(machine, &args, args.tensor(0)?.clone())),
-    op("aten::cauchy", "-", |machine, args| cauchy(machine, &args, fresh(&args)?)),
-    op("aten::exponential_", "-", |machine, args| {
-        exponential(machine, &args, args.tensor(0)?.clone())
+    op("aten::log_normal_", "-", |context, args| {
+        log_normal(context, &args, args.tensor(0)?.clone())
     }),
-    op("aten::exponential", "-", |machine, args| exponential(machine, &args, fresh(&args)?)),
-    op("aten::geometric_", "-", |machine, args| geometric(machine, &args, args.tensor(0)?.clone())),
-    op("aten::geometric", "-", |machine, args| geometric(machine, &args, fresh(&args)?)),
-    op("aten::random_", "- to from", |machine, args| random(machine, &args, args.tensor(0)?.clone())),
-    op("aten::random", "- to from", |machine, args| random(machine, &args, fresh(&args)?)),
-    op("aten::bernoulli_", "Tensor float", |machine, args| {
-        bernoulli(machine, &args, args.tensor(0)?.clone())
+    op("aten::log_normal", "-", |context, args| log_normal(context, &args, fresh(&args)?)),
+    op("aten::cauchy_", "-", |context, args| cauchy(context, &args, args.tensor(0)?.clone())),
+    op("aten::cauchy", "-", |context, args| cauchy(context, &args, fresh(&args)?)),
+    op("aten::exponential_", "-", |context, args| {
+        exponential(context, &args, args.tensor(0)?.clone())
     }),
-    op("aten::bernoulli", "Tensor p", |machine, args| bernoulli(machine, &args, fresh(&args)?)).strides(ResultStrides::RowMajor),
-    op("aten::bernoulli", "-", |machine, args| {
+    op("aten::exponential", "-", |context, args| exponential(context, &args, fresh(&args)?)),
+    op("aten::geometric_", "-", |context, args| geometric(context, &args, args.tensor(0)?.clone())),
+    op("aten::geometric", "-", |context, args| geometric(context, &args, fresh(&args)?)),
+    op("aten::random_", "- to from", |context, args| {
+        random(context, &args, args.tensor(0)?.clone())
+    }),
+    op("aten::random", "- to from", |context, args| random(context, &args, fresh(&args)?)),
+    op("aten::bernoulli_", "Tensor float", |context, args| {
+        bernoulli(context, &args, args.tensor(0)?.clone())
+    }),
+    op("aten::bernoulli", "Tensor p", |context, args| bernoulli(context, &args, fresh(&args)?))
+        .strides(ResultStrides::RowMajor),
+    op("aten::bernoulli", "-", |context, args| {
         let chances = args.tensor(0)?;
         let target = Tensor::zeros(chances.sizes(), chances.dtype()).map_err(kernel)?;
-        filled(machine, &args, 1, target, |target, generator| {
+        filled(context, &args, 1, target, |target, generator| {
             kernels::bernoulli_from(target, chances, generator)
         })
-    }).strides(ResultStrides::RowMajor),
-    op("aten::poisson", "-", |machine, args| {
+    })
+    .strides(ResultStrides::RowMajor),
+    op("aten::poisson", "-", |context, args| {
         let rates = args.tensor(0)?;
-        made(drawing(machine, &args, 1, |generator| kernels::poisson(rates, generator))?)
+        made(drawing(context, &args, 1, |generator| kernels::poisson(rates, generator))?)
     }),
-    op("aten::_standard_gamma", "-", |machine, args| {
+    op("aten::_standard_gamma", "-", |context, args| {
         let alphas = args.tensor(0)?;
-        made(drawing(machine, &args, 1, |generator| kernels::standard_gamma(alphas, generator))?)
+        made(drawing(context, &args, 1, |generator| kernels::standard_gamma(alphas, generator))?)
     }),
-    op("aten::_sample_dirichlet", "-", |machine, args| {
+    op("aten::_sample_dirichlet", "-", |context, args| {
         let alphas = args.tensor(0)?;
-        made(drawing(machine, &args, 1, |generator| kernels::sample_dirichlet(alphas, generator))?)
+        made(drawing(context, &args, 1, |generator| kernels::sample_dirichlet(alphas, generator))?)
     }),
-    op("aten::binomial", "-", |machine, args| {
+    op("aten::binomial", "-", |context, args| {
         let (counts, chances) = (args.tensor(0)?, args.tensor(1)?);
-        made(drawing(machine, &args, 2, |generator| kernels::binomial(counts, chances, generator))?)
+        made(drawing(context, &args, 2, |generator| kernels::binomial(counts, chances, generator))?)
     }),
-    op("aten::multinomial", "-", |machine, args| {
+    op("aten::multinomial", "-", |context, args| {
         let (weights, samples, replacement) = (args.tensor(0)?, args.int(1)?, args.bool(2)?);
-        machine.budget.check_sizes(&[samples])?;
-        made(drawing(machine, &args, 3, |generator| {
+        context.budget().check_sizes(&[samples])?;
+        made(drawing(context, &args, 3, |generator| {
             kernels::multinomial(weights, samples, replacement, generator)
         })?)
     }),
-    op("aten::dropout", "-", |machine, args| dropout(machine, args, ELEMENTS)),
-    op("aten::feature_dropout", "-", |machine, args| dropout(machine, args, FEATURES)),
-    op("aten::alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA)),
-    op("aten::feature_alpha_dropout", "-", |machine, args| dropout(machine, args, ALPHA_FEATURES)),
-    op("aten::dropout_", "-", |machine, args| dropout_in_place(machine, args, ELEMENTS)).overlap(OverlapRule::Unchecked),
-    op("aten::feature_dropout_", "-", |machine, args| dropout_in_place(machine, args, FEATURES)).overlap(OverlapRule::Unchecked),
-    op("aten::alpha_dropout_", "-", |machine, args| dropout_in_place(machine, args, ALPHA)).overlap(OverlapRule::Unchecked),
-    op("aten::feature_alpha_dropout_", "-", |machine, args| {
-        dropout_in_place(machine, args, ALPHA_FEATURES)
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::native_dropout", "-", |machine, args| {
+    op("aten::dropout", "-", |context, args| dropout(context, args, ELEMENTS)),
+    op("aten::feature_dropout", "-", |context, args| dropout(context, args, FEATURES)),
+    op("aten::alpha_dropout", "-", |context, args| dropout(context, args, ALPHA)),
+    op("aten::feature_alpha_dropout", "-", |context, args| dropout(context, args, ALPHA_FEATURES)),
+    op("aten::dropout_", "-", |context, args| dropout_in_place(context, args, ELEMENTS))
+        .overlap(OverlapRule::Unchecked),
+    op("aten::feature_dropout_", "-", |context, args| dropout_in_place(context, args, FEATURES))
+        .overlap(OverlapRule::Unchecked),
+    op("aten::alpha_dropout_", "-", |context, args| dropout_in_place(context, args, ALPHA))
+        .overlap(OverlapRule::Unchecked),
+    op("aten::feature_alpha_dropout_", "-", |context, args| {
+        dropout_in_place(context, args, ALPHA_FEATURES)
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::native_dropout", "-", |context, args| {
         let input = args.tensor(0)?;
         let train = args.get(2).is_none() || args.bool(2)?;
         let (result, mask) = match train {
-            true => kernels::native_dropout(input, args.real(1)?, &mut machine.generator),
+            true => kernels::native_dropout(input, args.real(1)?, context.generator()),
             false => Tensor::full(input.sizes(), true.into(), DType::Bool)
                 .map(|mask| (input.clone(), mask)),
         }
         .map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(mask)]))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::native_dropout_backward", "-", |_, args| {
         use kernels::BinaryOp::Mul;
         let masked = kernels::binary(Mul, args.operand(0)?, args.operand(1)?).map_err(kernel)?;
         made(kernels::binary(Mul, (&masked).into(), args.operand(2)?))
-    }).strides(ResultStrides::Copy),
-    op("aten::rrelu", "-", |machine, args| rrelu(machine, &args)).strides(ResultStrides::RowMajor),
-    op("aten::rrelu_", "-", |machine, mut args| {
-        let result = rrelu(machine, &args)?;
+    })
+    .strides(ResultStrides::Copy),
+    op("aten::rrelu", "-", |context, args| rrelu(context, &args)).strides(ResultStrides::RowMajor),
+    op("aten::rrelu_", "-", |context, mut args| {
+        let result = rrelu(context, &args)?;
         if let IValue::Tensor(result) = &result {
             kernels::store(args.tensor(0)?, result).map_err(kernel)?;
         }
         Ok(args.take(0))
     }),
-    op("aten::rrelu_with_noise", "-", |machine, args| {
+    op("aten::rrelu_with_noise", "-", |context, args| {
         let (input, lower, upper) = (args.tensor(0)?, args.real(2)?, args.real(3)?);
         if !args.bool(4)? {
             return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
         }
         let drawn =
-            drawing(machine, &args, 5, |generator| kernels::rrelu(input, lower, upper, generator))?;
+            drawing(context, &args, 5, |generator| kernels::rrelu(input, lower, upper, generator))?;
         let (result, slopes) = drawn.map_err(kernel)?;
         kernels::store(args.tensor(1)?, &slopes).map_err(kernel)?;
         Ok(IValue::Tensor(result))
@@ -201,13 +217,13 @@ fn seed_of_chance() -> u64 {
 /// Draws from the generator that is the operand of this place, or from the session's where there is
 /// none.
 fn drawing<T>(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     args: &Args<'_>,
     place: usize,
     draw: impl FnOnce(&mut Generator) -> T,
 ) -> Result<T> {
     match args.get(place) {
-        IValue::None => Ok(draw(&mut machine.generator)),
+        IValue::None => Ok(draw(context.generator())),
         _ => Ok(draw(&mut args.generator(place)?.write())),
     }
 }
@@ -233,24 +249,24 @@ fn standard_normal(target: &Tensor, generator: &mut Generator) -> kernels::Resul
 }
 
 /// A new tensor of given sizes, filled.
-fn sized_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
+fn sized_draw(context: &mut dyn OpContext, args: &Args<'_>, fill: Fill) -> Result {
     let options = past_generator(args, 5, 1);
-    let target = sized(machine, args, 0, options)?;
-    filled(machine, args, generator_at(args, 1), target, fill)
+    let target = sized(context, args, 0, options)?;
+    filled(context, args, generator_at(args, 1), target, fill)
 }
 
 /// A new tensor like another, filled.
-fn like_draw(machine: &mut Machine, args: &Args<'_>, fill: Fill) -> Result {
+fn like_draw(context: &mut dyn OpContext, args: &Args<'_>, fill: Fill) -> Result {
     let options = past_generator(args, 6, 1);
-    filled(machine, args, generator_at(args, 1), like(args, options)?, fill)
+    filled(context, args, generator_at(args, 1), like(args, options)?, fill)
 }
 
 /// A new tensor of the sizes and options among the operands, `float32` unless said otherwise; the
 /// dtype is followed by layout and device.
-fn sized(machine: &Machine, args: &Args<'_>, sizes: usize, dtype: usize) -> Result<Tensor> {
+fn sized(context: &dyn OpContext, args: &Args<'_>, sizes: usize, dtype: usize) -> Result<Tensor> {
     args.plain_options(dtype + 1, dtype + 2)?;
     let sizes = args.ints(sizes)?;
-    machine.budget.check_sizes(&sizes)?;
+    context.budget().check_sizes(&sizes)?;
     Tensor::zeros(&sizes, args.dtype(dtype)?.unwrap_or(DType::Float32)).map_err(kernel)
 }
 
@@ -271,100 +287,100 @@ fn fresh(args: &Args<'_>) -> Result<Tensor> {
 
 /// A tensor, filled from the generator that is the operand of this place or the session's.
 fn filled(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     args: &Args<'_>,
     place: usize,
     target: Tensor,
     fill: impl FnOnce(&Tensor, &mut Generator) -> kernels::Result<()>,
 ) -> Result {
-    drawing(machine, args, place, |generator| fill(&target, generator))?.map_err(kernel)?;
+    drawing(context, args, place, |generator| fill(&target, generator))?.map_err(kernel)?;
     Ok(IValue::Tensor(target))
 }
 
 /// Whole numbers between two; `at` is where a generator may stand.
 fn between(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     args: &Args<'_>,
     at: usize,
     target: Tensor,
     [low, high]: [i64; 2],
 ) -> Result {
-    filled(machine, args, generator_at(args, at), target, |target, generator| {
+    filled(context, args, generator_at(args, at), target, |target, generator| {
         kernels::random_from_to(target, low, Some(high), generator)
     })
 }
 
-fn uniform(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn uniform(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let (from, to) = (args.real(1)?, args.real(2)?);
-    filled(machine, args, 3, target, |target, generator| {
+    filled(context, args, 3, target, |target, generator| {
         kernels::uniform_in_place(target, from, to, generator)
     })
 }
 
-fn normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn normal(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let (mean, std) = (args.real(1)?, args.real(2)?);
-    filled(machine, args, 3, target, |target, generator| {
+    filled(context, args, 3, target, |target, generator| {
         kernels::normal_in_place(target, mean, std, generator)
     })
 }
 
-fn log_normal(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn log_normal(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let (mean, std) = (args.real(1)?, args.real(2)?);
-    filled(machine, args, 3, target, |target, generator| {
+    filled(context, args, 3, target, |target, generator| {
         kernels::log_normal_in_place(target, mean, std, generator)
     })
 }
 
-fn cauchy(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn cauchy(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let (median, sigma) = (args.real(1)?, args.real(2)?);
-    filled(machine, args, 3, target, |target, generator| {
+    filled(context, args, 3, target, |target, generator| {
         kernels::cauchy_in_place(target, median, sigma, generator)
     })
 }
 
-fn exponential(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn exponential(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let rate = args.real(1)?;
-    filled(machine, args, 2, target, |target, generator| {
+    filled(context, args, 2, target, |target, generator| {
         kernels::exponential_in_place(target, rate, generator)
     })
 }
 
-fn geometric(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn geometric(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let p = args.real(1)?;
-    filled(machine, args, 2, target, |target, generator| {
+    filled(context, args, 2, target, |target, generator| {
         kernels::geometric_in_place(target, p, generator)
     })
 }
 
 /// Over the whole dtype, up to a bound, or between two.
-fn random(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn random(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     let place = args.len() - 1;
     let bounds = match args.len() {
         2 => None,
         3 => Some((0, Some(args.int(1)?))),
         _ => Some((args.int(1)?, args.optional_int(2)?)),
     };
-    filled(machine, args, place, target, |target, generator| match bounds {
+    filled(context, args, place, target, |target, generator| match bounds {
         None => kernels::random_in_place(target, generator),
         Some((from, to)) => kernels::random_from_to(target, from, to, generator),
     })
 }
 
 /// With one chance for all elements, or one for each.
-fn bernoulli(machine: &mut Machine, args: &Args<'_>, target: Tensor) -> Result {
+fn bernoulli(context: &mut dyn OpContext, args: &Args<'_>, target: Tensor) -> Result {
     if let IValue::Tensor(chances) = args.get(1) {
-        return filled(machine, args, 2, target, |target, generator| {
+        return filled(context, args, 2, target, |target, generator| {
             kernels::bernoulli_from(target, chances, generator)
         });
     }
     let p = args.real(1)?;
-    filled(machine, args, 2, target, |target, generator| {
+    filled(context, args, 2, target, |target, generator| {
         kernels::bernoulli_in_place(target, p, generator)
     })
 }
 
 /// Normal numbers about tensors of means, of tensors of deviations, or both.
-fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
+fn normal_around(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     use kernels::BinaryOp::Add;
     use kernels::BinaryOp::Mul;
     let (mean, std) = (args.operand(0)?, args.operand(1)?);
@@ -377,7 +393,7 @@ fn normal_around(machine: &mut Machine, args: Args<'_>) -> Result {
     // A single deviation scales the numbers while they are drawn.
     let of_tensor = matches!(args.get(1), IValue::Tensor(_));
     let drawn_std = if of_tensor { 1.0 } else { args.real(1)? };
-    drawing(machine, &args, 2, |generator| {
+    drawing(context, &args, 2, |generator| {
         kernels::normal_in_place(&target, 0.0, drawn_std, generator)
     })?
     .map_err(kernel)?;
@@ -405,33 +421,33 @@ fn check_deviations(args: &Args<'_>) -> Result<()> {
 }
 
 /// Dropout does nothing outside training.
-fn dropout(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
+fn dropout(context: &mut dyn OpContext, mut args: Args<'_>, kind: Dropout) -> Result {
     let p = args.real(1)?;
     if !args.bool(2)? {
         kernels::check_dropout(p).map_err(kernel)?;
         return Ok(args.take(0));
     }
-    made(kernels::dropout(args.tensor(0)?, p, kind, &mut machine.generator))
+    made(kernels::dropout(args.tensor(0)?, p, kind, context.generator()))
 }
 
-fn dropout_in_place(machine: &mut Machine, mut args: Args<'_>, kind: Dropout) -> Result {
+fn dropout_in_place(context: &mut dyn OpContext, mut args: Args<'_>, kind: Dropout) -> Result {
     let (input, p) = (args.tensor(0)?, args.real(1)?);
     kernels::check_dropout(p).map_err(kernel)?;
     if args.bool(2)? && p != 0.0 {
         check_elements_once(input)?;
-        let result = kernels::dropout(input, p, kind, &mut machine.generator).map_err(kernel)?;
+        let result = kernels::dropout(input, p, kind, context.generator()).map_err(kernel)?;
         kernels::store(input, &result).map_err(kernel)?;
     }
     Ok(args.take(0))
 }
 
-fn rrelu(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn rrelu(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let (input, lower, upper) = (args.tensor(0)?, args.real(1)?, args.real(2)?);
     kernels::check_slopes(lower, upper).map_err(kernel)?;
     if !args.bool(3)? {
         return made(kernels::leaky_relu(input, ((lower + upper) / 2.0).into()));
     }
     let drawn =
-        drawing(machine, args, 4, |generator| kernels::rrelu(input, lower, upper, generator))?;
+        drawing(context, args, 4, |generator| kernels::rrelu(input, lower, upper, generator))?;
     made(drawn.map(|(result, _)| result))
 }

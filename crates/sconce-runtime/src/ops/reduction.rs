@@ -1,8 +1,5 @@
 //! Reductions, running reductions, order statistics and histograms.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{
@@ -10,8 +7,10 @@ use sconce_kernels::{
 };
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{both, kernel, listed, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -74,15 +73,18 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::cumsum", "-", |_, args| {
         made(kernels::cumsum(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
-    }).strides(ResultStrides::RowMajor),
+    })
+    .strides(ResultStrides::RowMajor),
     op("aten::cumprod", "-", |_, args| {
         made(kernels::cumprod(args.tensor(0)?, args.int(1)?, args.dtype(2)?))
-    }).strides(ResultStrides::RowMajor),
+    })
+    .strides(ResultStrides::RowMajor),
     op("aten::cumsum_", "-", |_, args| running_in_place(args, kernels::cumsum)),
     op("aten::cumprod_", "-", |_, args| running_in_place(args, kernels::cumprod)),
     op("aten::logcumsumexp", "-", |_, args| {
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
-    }).strides(ResultStrides::RowMajor),
+    })
+    .strides(ResultStrides::RowMajor),
     op("aten::cummax", "-", |_, args| {
         both(kernels::cumulative_min_max(MinMax::Max, args.tensor(0)?, args.int(1)?))
     }),
@@ -111,16 +113,20 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::sort", "-", |_, args| {
         both(kernels::sort(args.tensor(0)?, args.int(1)?, args.bool(2)?, false))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::sort", "stable", |_, args| {
         let stable = !args.get(1).is_none() && args.bool(1)?;
         both(kernels::sort(args.tensor(0)?, args.int(2)?, args.bool(3)?, stable))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::argsort", "-", |_, args| argsort(&args, 1, false)).strides(ResultStrides::Copy),
-    op("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?)).strides(ResultStrides::Copy),
+    op("aten::argsort", "stable", |_, args| argsort(&args, 2, args.bool(1)?))
+        .strides(ResultStrides::Copy),
     op("aten::msort", "-", |_, args| {
         made(kernels::sort(args.tensor(0)?, 0, false, true).map(|sorted| sorted.0))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::histc", "-", |_, args| {
         made(kernels::histc(args.tensor(0)?, args.int(1)?, args.real(2)?, args.real(3)?))
     }),
@@ -143,7 +149,7 @@ pub(crate) const TABLE: Table = &[
     op("aten::histogramdd", "TensorList_bins", |_, args| {
         histogramdd(&args, args.tensors(1)?.into_iter().map(Bins::Edges).collect())
     }),
-    op("aten::bincount", "-", |machine, args| {
+    op("aten::bincount", "-", |context, args| {
         let (input, length) = (args.tensor(0)?, args.int(2)?);
         let greatest = match input.numel() > 0 && input.dtype().is_integral() {
             true => {
@@ -152,7 +158,7 @@ pub(crate) const TABLE: Table = &[
             }
             false => 0,
         };
-        machine.budget.check_sizes(&[greatest.saturating_add(1).max(length).max(0)])?;
+        context.budget().check_sizes(&[greatest.saturating_add(1).max(length).max(0)])?;
         made(kernels::bincount(input, args.optional_tensor(1)?, length))
     }),
     op("aten::cov", "-", |_, args| {
@@ -200,7 +206,8 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::renorm", "-", |_, args| {
         made(kernels::renorm(args.tensor(0)?, args.real(1)?, args.int(2)?, args.real(3)?))
-    }).strides(ResultStrides::RowMajor),
+    })
+    .strides(ResultStrides::RowMajor),
     op("aten::dist", "-", |_, args| {
         made(kernels::dist(args.tensor(0)?, args.tensor(1)?, args.real(2)?))
     }),

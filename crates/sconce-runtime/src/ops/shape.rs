@@ -1,15 +1,15 @@
 //! Other shapes of tensors: views, copies of views, repetition, joining and dividing.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -77,80 +77,86 @@ pub(crate) const TABLE: Table = &[
         made(args.tensor(0)?.as_strided(&args.ints(1)?, &args.ints(2)?, None))
     }),
     // Other looks of the tensor itself.
-    op("aten::resize_", "-", |machine, mut args| {
+    op("aten::resize_", "-", |context, mut args| {
         let sizes = args.ints(1)?;
         if !args.get(2).is_none() {
             return Err(Raise::unsupported("aten::resize_ with a memory format"));
         }
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         args.tensor(0)?.resize(&sizes).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::resize_as_", "-", |machine, mut args| {
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::resize_as_", "-", |context, mut args| {
         let sizes = args.tensor(1)?.sizes().to_vec();
         if !args.get(2).is_none() {
             return Err(Raise::unsupported("aten::resize_as_ with a memory format"));
         }
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         args.tensor(0)?.resize(&sizes).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
     op("aten::set_", "source_Tensor", |_, mut args| {
         args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
     op("aten::set_data", "-", |_, args| {
         args.tensor(0)?.show(args.tensor(1)?).map_err(kernel)?;
         Ok(IValue::None)
     }),
     // Rearranged elements.
-    op("aten::flip", "-", |_, args| made(kernels::flip(args.tensor(0)?, &args.ints(1)?))).strides(ResultStrides::Copy),
+    op("aten::flip", "-", |_, args| made(kernels::flip(args.tensor(0)?, &args.ints(1)?)))
+        .strides(ResultStrides::Copy),
     op("aten::fliplr", "-", |_, args| {
         if args.tensor(0)?.dim() < 2 {
             return Err(Raise::message("Input must be >= 2-d."));
         }
         made(kernels::flip(args.tensor(0)?, &[1]))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::flipud", "-", |_, args| {
         if args.tensor(0)?.dim() < 1 {
             return Err(Raise::message("Input must be >= 1-d."));
         }
         made(kernels::flip(args.tensor(0)?, &[0]))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::roll", "-", |_, args| {
         made(kernels::roll(args.tensor(0)?, &args.ints(1)?, &args.ints(2)?))
     }),
     op("aten::rot90", "-", |_, args| {
         made(kernels::rot90(args.tensor(0)?, args.int(1)?, &args.ints(2)?))
     }),
-    op("aten::repeat", "-", |machine, args| {
+    op("aten::repeat", "-", |context, args| {
         let (input, repeats) = (args.tensor(0)?, args.ints(1)?);
-        check_repeated(machine, input, &repeats)?;
+        check_repeated(context, input, &repeats)?;
         made(kernels::repeat(input, &repeats))
     }),
-    op("aten::tile", "-", |machine, args| {
+    op("aten::tile", "-", |context, args| {
         let (input, repeats) = (args.tensor(0)?, args.ints(1)?);
-        check_repeated(machine, input, &repeats)?;
+        check_repeated(context, input, &repeats)?;
         made(kernels::tile(input, &repeats))
     }),
-    op("aten::repeat_interleave", "Tensor", |machine, args| {
-        check_repetitions(machine, args.tensor(0)?, 1)?;
+    op("aten::repeat_interleave", "Tensor", |context, args| {
+        check_repetitions(context, args.tensor(0)?, 1)?;
         check_output(kernels::repetitions(args.tensor(0)?), 0, args.optional_int(1)?)
     }),
-    op("aten::repeat_interleave", "self_Tensor", |machine, args| {
+    op("aten::repeat_interleave", "self_Tensor", |context, args| {
         let (input, repeats, dim) = (args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?);
-        check_repetitions(machine, repeats, input.numel())?;
+        check_repetitions(context, repeats, input.numel())?;
         let result = kernels::repeat_interleave(input, repeats, dim);
         check_output(result, dim.unwrap_or(0), args.optional_int(3)?)
     }),
-    op("aten::repeat_interleave", "self_int", |machine, args| {
+    op("aten::repeat_interleave", "self_int", |context, args| {
         let (input, dim) = (args.tensor(0)?, args.optional_int(2)?);
         let times = args.int(1)?;
         if input.dim() == 0 && dim.is_some() {
             // PyTorch puts the repetitions behind a dimension that is not there.
             input.unsqueeze(1).map_err(kernel)?;
         }
-        machine.budget.check_sizes(&[input.numel(), times.max(0)])?;
+        context.budget().check_sizes(&[input.numel(), times.max(0)])?;
         let repeats = Tensor::scalar(times.into(), DType::Int64).map_err(kernel)?;
         let result = kernels::repeat_interleave(input, &repeats, dim);
         check_output(result, dim.unwrap_or(0), args.optional_int(3)?)
@@ -254,7 +260,8 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::storage_offset", "-", |_, args| Ok(Int(args.tensor(0)?.offset()))),
     op("aten::is_contiguous", "-", |_, args| Ok(Bool(args.tensor(0)?.is_contiguous()))),
-    op("aten::type_as", "-", |_, args| made(args.tensor(0)?.to_dtype(args.tensor(1)?.dtype()))).strides(ResultStrides::Copy),
+    op("aten::type_as", "-", |_, args| made(args.tensor(0)?.to_dtype(args.tensor(1)?.dtype())))
+        .strides(ResultStrides::Copy),
 ];
 
 fn adjoint(args: &Args<'_>, name: &str) -> Result {
@@ -272,15 +279,15 @@ fn at_least(args: &Args<'_>, dims: usize) -> Result {
 }
 
 /// Refuses what repetition would make larger than the limits.
-fn check_repeated(machine: &crate::ops::Machine, input: &Tensor, repeats: &[i64]) -> Result<()> {
+fn check_repeated(context: &dyn OpContext, input: &Tensor, repeats: &[i64]) -> Result<()> {
     let sizes: Vec<i64> = repeats.iter().map(|&n| n.max(0)).chain([input.numel()]).collect();
-    Ok(machine.budget.check_sizes(&sizes)?)
+    Ok(context.budget().check_sizes(&sizes)?)
 }
 
-fn check_repetitions(machine: &crate::ops::Machine, repeats: &Tensor, times: i64) -> Result<()> {
+fn check_repetitions(context: &dyn OpContext, repeats: &Tensor, times: i64) -> Result<()> {
     let total = kernels::sum(repeats, &[], false, Some(DType::Int64));
     let total = total.and_then(|total| total.item()).map_err(kernel)?.to_i64();
-    Ok(machine.budget.check_sizes(&[total.max(0), times])?)
+    Ok(context.budget().check_sizes(&[total.max(0), times])?)
 }
 
 fn check_output(result: kernels::Result<Tensor>, dim: i64, expected: Option<i64>) -> Result {

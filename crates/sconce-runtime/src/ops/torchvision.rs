@@ -1,13 +1,12 @@
 //! torchvision's operators.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{DeformOptions, RoiOptions};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{both, made};
-use crate::ops::{Args};
 
 type Result<T> = std::result::Result<T, Raise>;
 

@@ -1,10 +1,7 @@
 //! Optimisation: a copy of the frozen graph of `forward`, changed for one kind of arguments.
 //!
-//! [`Optimizer`] holds the frozen graph and a plan for each [`Signature`] that `forward` has been
-//! called with: which arguments are tensors, of which dtype and number of dimensions. A plan is
-//! register code like any other, lowered from the graph after passes went over it. Whatever a
-//! plan cannot do is an error in it, and then the ordinary code runs instead and gives the result or
-//! says what is wrong; so a graph has a plan only if it changes nothing that outlives the call.
+//! [`optimize`] takes a graph and gives one; it neither lowers nor runs it. What becomes of graphs, and which kinds of
+//! arguments there are, is the business of `program/plans.rs`.
 
 pub(crate) mod canonicalize;
 pub(crate) mod fuse;
@@ -12,15 +9,11 @@ pub(crate) mod layout;
 pub(crate) mod prepack;
 pub(crate) mod tensor_facts;
 
-use std::rc::Rc;
-
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
-use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes};
+use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes, verify_after};
 use sconce_kernels::Tensor;
-use sconce_torchscript::Module;
 
-use crate::bytecode::interpreter::Machine;
-use crate::bytecode::lower::Code;
+use crate::op_context::OpContext;
 use crate::ops;
 
 pub(crate) use crate::optimize::tensor_facts::Fact;
@@ -33,99 +26,54 @@ const METHOD: &str = "forward";
 /// How many kinds of arguments get plans of their own.
 const MAX_PLANS: usize = 8;
 
+/// A pass: its name, and what it does.
+type Pass = (&'static str, fn(&mut Optimization));
+
 /// The passes that find out what there is to optimise, in order. After them constants are folded.
-const FIRST_PASSES: &[fn(&mut Optimization)] = &[
-    canonicalize::containers::resolve,
-    canonicalize::traced_convolution::name_convolutions,
-    canonicalize::known_dims::fold_known_ranks,
+const FIRST_PASSES: &[Pass] = &[
+    ("canonicalize containers", canonicalize::containers::resolve),
+    ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
+    ("fold known dimensions", canonicalize::known_dims::fold_known_ranks),
     // What has been decided may have been all that kept lists from being known.
-    canonicalize::containers::resolve,
-    canonicalize::traced_convolution::name_convolutions,
-    canonicalize::known_dims::fold_known_ranks,
-    canonicalize::dropout::remove,
+    ("canonicalize containers", canonicalize::containers::resolve),
+    ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
+    ("fold known dimensions", canonicalize::known_dims::fold_known_ranks),
+    ("remove dropout", canonicalize::dropout::remove),
 ];
 
 /// The passes after those, in order.
-const PASSES: &[fn(&mut Optimization)] = &[
-    canonicalize::in_place::make_functional,
-    fuse::batch_norm::fold,
-    layout::blocked::choose_layout,
-    prepack::linear::pack,
-    prepack::encoder_layer::pack,
-    prepack::recurrent::pack,
-    fuse::pointwise::fuse,
+const PASSES: &[Pass] = &[
+    ("make activations functional", canonicalize::in_place::make_functional),
+    ("fold batch normalization", fuse::batch_norm::fold),
+    ("choose the blocked layout", layout::blocked::choose_layout),
+    ("prepack linear layers", prepack::linear::pack),
+    ("prepack encoder layers", prepack::encoder_layer::pack),
+    ("prepack recurrent layers", prepack::recurrent::pack),
+    ("fuse element-wise operators", fuse::pointwise::fuse),
 ];
 
 /// For each argument, what is known of it if it is a tensor.
-type Signature = Vec<Option<Fact>>;
+pub(crate) type Signature = Vec<Option<Fact>>;
 
-/// The optimised forms of a module's `forward`.
-#[derive(Default)]
-pub(crate) struct Optimizer {
-    frozen: Option<Graph>,
-    /// Whether the frozen graph has been found to change nothing that outlives a call.
-    checked: bool,
-    /// Whether it has an operator that draws random numbers.
-    draws: bool,
-    plans: Vec<(Signature, Option<Rc<Code>>)>,
-}
-
-impl Optimizer {
-    /// Freezes a module, if it can be; before its objects are made, so that the constants of the
-    /// frozen graph are the tensors of these objects.
-    pub(crate) fn new(module: &Module) -> Self {
-        Optimizer { frozen: module.frozen_graph_to_run(METHOD).ok(), ..Optimizer::default() }
-    }
-
-    /// Whether this is the method that may have plans.
-    pub(crate) fn covers(method: &str) -> bool {
-        method == METHOD
-    }
-
-    /// Gives up all plans, because what was frozen may have changed.
-    pub(crate) fn forget(&mut self) {
-        *self = Optimizer::default();
-    }
-
-    /// Whether a plan may draw random numbers, which are not to be drawn again where it fails.
-    pub(crate) fn draws(&self) -> bool {
-        self.draws
-    }
-
-    /// The code for these arguments, the module itself among them, if there is a plan for them.
-    pub(crate) fn plan(&mut self, machine: &mut Machine, args: &[IValue]) -> Option<Rc<Code>> {
-        if !self.checked {
-            self.checked = true;
-            self.frozen.take_if(|graph| !is_contained(graph));
-            self.draws = self.frozen.as_ref().is_some_and(draws);
-        }
-        let graph = self.frozen.as_ref()?;
-        let signature: Signature = args.iter().map(Fact::of_value).collect();
-        if let Some((_, code)) = self.plans.iter().find(|(known, _)| *known == signature) {
-            return code.clone();
-        }
-        if self.plans.len() >= MAX_PLANS || args.len() != graph.inputs().len() {
-            return None;
-        }
-        let code = optimize(graph.clone(), &signature, machine);
-        self.plans.push((signature, code.clone()));
-        code
-    }
-}
-
-/// Runs the passes and lowers what they make. Where they find nothing to do, what freezing made is
-/// still quicker: functions are inlined and attributes are constants.
-fn optimize(graph: Graph, signature: &Signature, machine: &mut Machine) -> Option<Rc<Code>> {
-    let mut optimization = Optimization::new(graph, signature.clone(), machine.constants.clone());
-    FIRST_PASSES.iter().for_each(|pass| pass(&mut optimization));
-    canonicalize::constants::fold(&mut optimization, machine);
-    PASSES.iter().for_each(|pass| pass(&mut optimization));
-    machine.lower_graph(METHOD, &optimization.graph, &optimization.constants)
+/// Runs the passes over a copy of a frozen graph, for arguments of which so much is known. Gives the graph and the
+/// table that its constants are in. Operators on constants are computed in a context.
+pub(crate) fn optimize(
+    graph: Graph,
+    signature: &Signature,
+    constants: Vec<IValue>,
+    context: &mut dyn OpContext,
+) -> (Graph, Vec<IValue>) {
+    let mut optimization = Optimization::new(graph, signature.clone(), constants);
+    optimization.run(FIRST_PASSES);
+    canonicalize::constants::fold(&mut optimization, context);
+    verify_after("fold constants", &optimization.graph);
+    optimization.run(PASSES);
+    (optimization.graph, optimization.constants)
 }
 
 /// Whether a graph changes nothing that outlives a call: it may then run twice, and its constants stay
 /// what they are while it runs.
-fn is_contained(graph: &Graph) -> bool {
+pub(crate) fn is_contained(graph: &Graph) -> bool {
     let aliases = AliasAnalyser::precise(graph);
     let leaves = |node: NodeId| {
         let at = graph.node(node);
@@ -151,7 +99,8 @@ fn is_contained(graph: &Graph) -> bool {
     !graph.preorder(graph.root()).any(|node| leaves(node) || draws(node))
 }
 
-fn draws(graph: &Graph) -> bool {
+/// Whether a graph has an operator that draws random numbers.
+pub(crate) fn draws(graph: &Graph) -> bool {
     let operators = graph.preorder(graph.root()).filter_map(|node| graph.operator(node));
     operators.into_iter().any(|operator| operator.is_nondeterministic)
 }
@@ -257,6 +206,14 @@ impl Optimization {
         };
         new.refresh();
         new
+    }
+
+    /// Runs passes in order.
+    fn run(&mut self, passes: &[Pass]) {
+        for (name, pass) in passes {
+            pass(self);
+            verify_after(name, &self.graph);
+        }
     }
 
     /// Looks at the graph anew: what is known of values, and which of them are written.

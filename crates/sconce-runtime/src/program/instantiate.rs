@@ -6,6 +6,7 @@ use sconce_kernels::Importer;
 use sconce_torchscript::{Module, Value, ValueId};
 
 use crate::bytecode::interpreter::Machine;
+use crate::op_context::OpContext;
 use crate::program::packed_params;
 use crate::program::xnnpack_layers::Layer;
 use crate::session::{Missing, ready};

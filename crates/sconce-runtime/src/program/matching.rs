@@ -5,15 +5,14 @@ use sconce_ir::{Constant, Schema, TupleType, Type};
 use sconce_kernels::Scalar;
 
 use crate::Error;
-use crate::bytecode::interpreter::Machine;
-use crate::bytecode::primitive::type_of;
+use crate::op_context::{OpContext, type_of};
 use crate::value::ivalue::{Dict, IValue, Tuple};
 use crate::value::shared::Shared;
 use crate::value::text::python_text;
 
 /// The arguments of a method after `self`, in order: `tupleSliceToIValues` and its checks.
 pub(crate) fn match_arguments(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     schema: &Schema,
     args: &[IValue],
     named: &[(&str, IValue)],
@@ -40,7 +39,7 @@ pub(crate) fn match_arguments(
             })?,
         };
         check_nesting(&value, &argument.name)?;
-        let fit = fitted(machine, &value, &argument.ty);
+        let fit = fitted(context, &value, &argument.ty);
         out.push(fit.ok_or_else(|| {
             Error::Arguments(format!(
                 "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'.\n\
@@ -141,19 +140,19 @@ fn default(constant: Option<&Constant>) -> Option<IValue> {
 /// The value as one of a type; `None` when it is none. What Python's conversions allow goes, as for
 /// PyTorch: a bool or a tensor of one element for a number, a tuple for a list. Lists and dicts from
 /// outside take the types of elements that the schema says.
-fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
+fn fitted(context: &mut dyn OpContext, value: &IValue, ty: &Type) -> Option<IValue> {
     match (ty, value) {
         (Type::Optional(_), IValue::None) => Some(IValue::None),
-        (Type::Optional(of), value) => fitted(machine, value, of),
+        (Type::Optional(of), value) => fitted(context, value, of),
         (Type::Union(members), value) => {
-            let found = type_of(machine, value).ok()?;
-            if machine.is_subtype(&found, ty) {
+            let found = type_of(context, value).ok()?;
+            if context.is_subtype(&found, ty) {
                 return Some(value.clone());
             }
-            members.iter().find_map(|member| fitted(machine, value, member))
+            members.iter().find_map(|member| fitted(context, value, member))
         }
         (Type::List(element), IValue::List(list)) => {
-            let items = fitted_items(machine, &list.read().items, element)?;
+            let items = fitted_items(context, &list.read().items, element)?;
             let mut list_now = list.write();
             list_now.element = (**element).clone();
             list_now.items = items;
@@ -161,14 +160,14 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
             Some(value.clone())
         }
         (Type::List(element), IValue::Tuple(tuple)) => {
-            let items = fitted_items(machine, &tuple.items, element)?;
+            let items = fitted_items(context, &tuple.items, element)?;
             Some(IValue::list((**element).clone(), items))
         }
         (Type::Dict(of), IValue::Dict(dict)) => {
             let mut fit = Dict::new(of.0.clone(), of.1.clone());
             for (key, value) in dict.read().entries() {
-                let key = fitted(machine, key, &of.0)?;
-                let value = fitted(machine, value, &of.1)?;
+                let key = fitted(context, key, &of.0)?;
+                let value = fitted(context, value, &of.1)?;
                 if !fit.insert(key, value) {
                     return None;
                 }
@@ -179,18 +178,18 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
         (Type::Dict(of), IValue::List(list)) if list.read().items.is_empty() => {
             Some(IValue::Dict(Shared::new(Dict::new(of.0.clone(), of.1.clone()))))
         }
-        (Type::Tuple(of), IValue::Tuple(tuple)) => fitted_tuple(machine, &tuple.items, ty, of),
+        (Type::Tuple(of), IValue::Tuple(tuple)) => fitted_tuple(context, &tuple.items, ty, of),
         (Type::Tuple(of), IValue::List(list)) => {
             let items = list.read().items.clone();
-            fitted_tuple(machine, &items, ty, of)
+            fitted_tuple(context, &items, ty, of)
         }
         (Type::Any, value) => {
-            infer(machine, value);
+            infer(context, value);
             Some(value.clone())
         }
         (ty, value) => {
-            let found = type_of(machine, value).ok()?;
-            if machine.is_subtype(&found, ty) {
+            let found = type_of(context, value).ok()?;
+            if context.is_subtype(&found, ty) {
                 return Some(value.clone());
             }
             number(value, ty)
@@ -198,12 +197,12 @@ fn fitted(machine: &mut Machine, value: &IValue, ty: &Type) -> Option<IValue> {
     }
 }
 
-fn fitted_items(machine: &mut Machine, items: &[IValue], ty: &Type) -> Option<Vec<IValue>> {
-    items.iter().map(|item| fitted(machine, item, ty)).collect()
+fn fitted_items(context: &mut dyn OpContext, items: &[IValue], ty: &Type) -> Option<Vec<IValue>> {
+    items.iter().map(|item| fitted(context, item, ty)).collect()
 }
 
 fn fitted_tuple(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     items: &[IValue],
     ty: &Type,
     of: &TupleType,
@@ -213,7 +212,7 @@ fn fitted_tuple(
     }
     let pairs = items.iter().zip(&of.elements);
     let items: Option<Vec<IValue>> =
-        pairs.map(|(item, element)| fitted(machine, item, element)).collect();
+        pairs.map(|(item, element)| fitted(context, item, element)).collect();
     let named = of.named.is_some().then(|| ty.clone());
     Some(IValue::Tuple(Tuple::new(items?, named).into()))
 }
@@ -244,13 +243,13 @@ fn number(value: &IValue, ty: &Type) -> Option<IValue> {
 
 /// Gives lists and dicts whose elements' type nobody has said the type of their elements, as
 /// `tryToInferType` does.
-fn infer(machine: &mut Machine, value: &IValue) {
+fn infer(context: &mut dyn OpContext, value: &IValue) {
     match value {
         IValue::List(list) => {
             let items = list.read().items.clone();
-            items.iter().for_each(|item| infer(machine, item));
+            items.iter().for_each(|item| infer(context, item));
             if matches!(list.read().element, Type::Any)
-                && let Some(element) = common_type(machine, items.iter())
+                && let Some(element) = common_type(context, items.iter())
             {
                 list.write().element = element;
             }
@@ -258,9 +257,9 @@ fn infer(machine: &mut Machine, value: &IValue) {
         IValue::Dict(dict) => {
             let entries: Vec<(IValue, IValue)> =
                 dict.read().entries().map(|(key, value)| (key.clone(), value.clone())).collect();
-            entries.iter().for_each(|(_, value)| infer(machine, value));
-            let key = common_type(machine, entries.iter().map(|(key, _)| key));
-            let value = common_type(machine, entries.iter().map(|(_, value)| value));
+            entries.iter().for_each(|(_, value)| infer(context, value));
+            let key = common_type(context, entries.iter().map(|(key, _)| key));
+            let value = common_type(context, entries.iter().map(|(_, value)| value));
             let mut dict = dict.write();
             if let (Type::Any, Some(key)) = (&dict.key, key) {
                 dict.key = key;
@@ -269,18 +268,18 @@ fn infer(machine: &mut Machine, value: &IValue) {
                 dict.value = value;
             }
         }
-        IValue::Tuple(tuple) => tuple.items.iter().for_each(|item| infer(machine, item)),
+        IValue::Tuple(tuple) => tuple.items.iter().for_each(|item| infer(context, item)),
         _ => {}
     }
 }
 
 /// The type that all values have; `None` if there is none.
 fn common_type<'a>(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     mut values: impl Iterator<Item = &'a IValue>,
 ) -> Option<Type> {
-    let first = type_of(machine, values.next()?).ok()?;
-    values.all(|value| type_of(machine, value).is_ok_and(|ty| ty == first)).then_some(first)
+    let first = type_of(context, values.next()?).ok()?;
+    values.all(|value| type_of(context, value).is_ok_and(|ty| ty == first)).then_some(first)
 }
 
 /// The name of a value's class in Python.

@@ -7,8 +7,8 @@ use sconce_ir::ClassId;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};
+use crate::op_context::OpContext;
 use crate::ops::kernel;
 use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
@@ -73,8 +73,8 @@ fn malformed() -> Error {
 }
 
 /// The class of new packed parameters.
-fn class_of(machine: &Machine, name: &str) -> Result<ClassId, Raise> {
-    machine.custom_class(name).ok_or_else(|| malformed().into())
+fn class_of(context: &dyn OpContext, name: &str) -> Result<ClassId, Raise> {
+    context.custom_class(name).ok_or_else(|| malformed().into())
 }
 
 /// Gives an object of packed parameters, as an archive holds it, its state.
@@ -162,9 +162,9 @@ impl EmbeddingParams {
     ///
     /// # Errors
     /// For weights of other schemes.
-    pub(crate) fn object(machine: &mut Machine, weight: &Tensor) -> Result<IValue, Raise> {
+    pub(crate) fn object(context: &mut dyn OpContext, weight: &Tensor) -> Result<IValue, Raise> {
         let (rows, _) = kernels::pack_quantized_rows(weight).map_err(kernel)?;
-        let class = class_of(machine, EMBEDDING)?;
+        let class = class_of(context, EMBEDDING)?;
         let slots = vec![Some(IValue::Tensor(weight.clone())), Some(IValue::Tensor(rows))];
         Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
@@ -226,12 +226,12 @@ impl CellParams {
     /// # Errors
     /// Where the name is no class's.
     pub(crate) fn object(
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         input: IValue,
         hidden: IValue,
         reduce_range: IValue,
     ) -> Result<IValue, Raise> {
-        let class = class_of(machine, CELL)?;
+        let class = class_of(context, CELL)?;
         let slots = vec![Some(input), Some(hidden), Some(reduce_range)];
         Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
@@ -283,13 +283,13 @@ impl PackedParams {
     ///
     /// # Errors
     /// Where the name is no class's.
-    pub(crate) fn object(&self, machine: &mut Machine) -> Result<IValue, Raise> {
+    pub(crate) fn object(&self, context: &mut dyn OpContext) -> Result<IValue, Raise> {
         let class = match &self.geometry {
             None => LINEAR,
             Some(geometry) if geometry.stride.len() == 3 => CONV3D,
             Some(_) => CONV2D,
         };
-        let class = class_of(machine, class)?;
+        let class = class_of(context, class)?;
         let object = Object::new(class, self.slots());
         Ok(IValue::Object(Shared::new(object)))
     }

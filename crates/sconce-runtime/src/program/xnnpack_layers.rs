@@ -3,8 +3,8 @@
 //! Such an object holds what its `prepack` operator was given, in that order, which is also the state
 //! that archives keep of it; the operators are in `ops/nn/xnnpack.rs`.
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};
+use crate::op_context::OpContext;
 use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
 
@@ -66,8 +66,12 @@ impl Layer {
     ///
     /// # Errors
     /// Where the name is no class's.
-    pub(crate) fn object(self, machine: &mut Machine, parts: &[IValue]) -> Result<IValue, Raise> {
-        let class = machine.custom_class(self.class()).ok_or_else(|| self.malformed())?;
+    pub(crate) fn object(
+        self,
+        context: &mut dyn OpContext,
+        parts: &[IValue],
+    ) -> Result<IValue, Raise> {
+        let class = context.custom_class(self.class()).ok_or_else(|| self.malformed())?;
         let slots = parts.iter().cloned().map(Some).collect();
         Ok(IValue::Object(Shared::new(Object::new(class, slots))))
     }
@@ -78,14 +82,14 @@ impl Layer {
     /// For what is no object of the class.
     pub(crate) fn parts_of(
         self,
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         value: &IValue,
     ) -> Result<Vec<IValue>, Raise> {
         let IValue::Object(object) = value else { return Err(self.malformed().into()) };
         let object = object.read();
         let parts: Option<Vec<IValue>> = object.slots.iter().cloned().collect();
         match parts {
-            Some(parts) if *machine.class(object.class).name == *self.class() => Ok(parts),
+            Some(parts) if *context.class(object.class).name == *self.class() => Ok(parts),
             _ => Err(self.malformed().into()),
         }
     }

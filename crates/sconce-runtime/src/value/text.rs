@@ -5,9 +5,8 @@
 use rustc_hash::FxHashSet;
 use sconce_ir::{Constant, TensorConstant};
 
-use crate::bytecode::interpreter::Machine;
-use crate::bytecode::primitive::type_of;
 use crate::error::Raise;
+use crate::op_context::{OpContext, type_of};
 use crate::ops::kernel;
 use crate::value::ivalue::IValue;
 use crate::value::tensor_text::tensor_text;
@@ -15,7 +14,7 @@ use crate::value::tensor_text::tensor_text;
 /// Where text goes as it is made, so that what is too long ends before it is.
 pub(crate) trait Output {
     /// Adds to the text.
-    fn push(&mut self, machine: &mut Machine, text: &str) -> Result<(), Raise>;
+    fn push(&mut self, context: &mut dyn OpContext, text: &str) -> Result<(), Raise>;
 }
 
 /// Text that becomes a string of the program.
@@ -24,18 +23,18 @@ pub(crate) struct InMemory(String);
 
 impl InMemory {
     /// The string.
-    pub(crate) fn finish(self, machine: &mut Machine) -> Result<IValue, Raise> {
-        machine.budget.check_text(self.0.len())?;
+    pub(crate) fn finish(self, context: &mut dyn OpContext) -> Result<IValue, Raise> {
+        context.budget().check_text(self.0.len())?;
         Ok(IValue::str(self.0))
     }
 }
 
 impl Output for InMemory {
-    fn push(&mut self, machine: &mut Machine, text: &str) -> Result<(), Raise> {
+    fn push(&mut self, context: &mut dyn OpContext, text: &str) -> Result<(), Raise> {
         let (had, length) = (self.0.capacity(), self.0.len() + text.len());
         if length > had {
-            machine.budget.check_elements(length)?;
-            machine.budget.check_bytes(length.max(2 * had))?;
+            context.budget().check_elements(length)?;
+            context.budget().check_bytes(length.max(2 * had))?;
         }
         self.0.push_str(text);
         Ok(())
@@ -51,49 +50,49 @@ const PIECE: usize = 64 << 10;
 
 impl Printed {
     /// Prints what is left.
-    pub(crate) fn finish(self, machine: &mut Machine) {
+    pub(crate) fn finish(self, context: &mut dyn OpContext) {
         if !self.0.is_empty() {
-            machine.sink.print(&self.0);
+            context.print(&self.0);
         }
     }
 }
 
 impl Output for Printed {
-    fn push(&mut self, machine: &mut Machine, text: &str) -> Result<(), Raise> {
+    fn push(&mut self, context: &mut dyn OpContext, text: &str) -> Result<(), Raise> {
         self.0.push_str(text);
         if self.0.len() >= PIECE {
-            machine.sink.print(&self.0);
+            context.print(&self.0);
             self.0.clear();
             // A list that holds one list many times, level upon level, takes long to print.
-            machine.budget.look()?;
+            context.budget_mut().look()?;
         }
         Ok(())
     }
 }
 
 /// The text of a value: `operator<<` of `IValue`.
-pub(crate) fn stream_text(machine: &mut Machine, value: &IValue) -> Result<String, Raise> {
+pub(crate) fn stream_text(context: &mut dyn OpContext, value: &IValue) -> Result<String, Raise> {
     let mut text = InMemory::default();
-    write_text(machine, value, &mut text)?;
+    write_text(context, value, &mut text)?;
     Ok(text.0)
 }
 
 /// Adds the text of a value. Depth costs no stack.
 pub(crate) fn write_text(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     value: &IValue,
     out: &mut impl Output,
 ) -> Result<(), Raise> {
     let mut writer = Writer { open: Vec::new(), addresses: FxHashSet::default() };
-    writer.begin(machine, value.clone(), out)?;
+    writer.begin(context, value.clone(), out)?;
     while let Some(container) = writer.open.last_mut() {
         match container.next() {
             Next::Item(before, item) => {
-                out.push(machine, before)?;
-                writer.begin(machine, item, out)?;
+                out.push(context, before)?;
+                writer.begin(context, item, out)?;
             }
             Next::End(close) => {
-                out.push(machine, close)?;
+                out.push(context, close)?;
                 if let Some(address) = container.value.address() {
                     writer.addresses.remove(&address);
                 }
@@ -128,7 +127,7 @@ impl Writer {
     /// Writes a value that holds no others, or the beginning of one that does.
     fn begin(
         &mut self,
-        machine: &mut Machine,
+        context: &mut dyn OpContext,
         value: IValue,
         out: &mut impl Output,
     ) -> Result<(), Raise> {
@@ -136,17 +135,17 @@ impl Writer {
             IValue::List(_) => ("[", "[...]"),
             IValue::Tuple(_) => ("(", "(...)"),
             IValue::Dict(_) => ("{", "{...}"),
-            IValue::Str(text) => return out.push(machine, text),
+            IValue::Str(text) => return out.push(context, text),
             leaf => {
-                let text = leaf_text(machine, leaf)?;
-                return out.push(machine, &text);
+                let text = leaf_text(context, leaf)?;
+                return out.push(context, &text);
             }
         };
         let is_open = value.address().is_some_and(|address| !self.addresses.insert(address));
         if is_open {
-            return out.push(machine, itself);
+            return out.push(context, itself);
         }
-        out.push(machine, open)?;
+        out.push(context, open)?;
         self.open.push(Open { value, next: 0, after_key: None, is_first: true });
         Ok(())
     }
@@ -186,7 +185,7 @@ impl Open {
 }
 
 /// The text of what holds no other values.
-fn leaf_text(machine: &mut Machine, value: &IValue) -> Result<String, Raise> {
+fn leaf_text(context: &mut dyn OpContext, value: &IValue) -> Result<String, Raise> {
     let constant = match value {
         IValue::None => Constant::None,
         IValue::Bool(value) => Constant::Bool(*value),
@@ -200,7 +199,7 @@ fn leaf_text(machine: &mut Machine, value: &IValue) -> Result<String, Raise> {
             Constant::Tensor(TensorConstant { index: 0, text: text.into() })
         }
         other => {
-            let ty = type_of(machine, other)?;
+            let ty = type_of(context, other)?;
             return Err(Raise::unsupported(format!("the text of a value of type {ty}")));
         }
     };

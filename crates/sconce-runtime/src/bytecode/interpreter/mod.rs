@@ -9,17 +9,19 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
-use sconce_kernels::Memory;
+use sconce_kernels::{Generator, Memory};
 use sconce_torchscript::Module;
-use smallvec::SmallVec;
 
-use crate::autograd::{self, Gradients};
+use crate::autograd;
+use crate::autograd::formula::CompiledGraph;
+use crate::autograd::state::AutogradState;
 use crate::bytecode::lower::{
     Code, Instruction, LoweringContext, Number, Operand, Register, Span, lower, slice,
 };
 use crate::bytecode::primitive::{self, Given};
 use crate::error::Raise;
 use crate::limits::{Budget, Limits};
+use crate::op_context::{ClassInfo, OpContext, Operands};
 use crate::ops::{Args, BorrowedArg, Builtin, MAX_BORROWED};
 use crate::program::needs::Need;
 use crate::value::ivalue::{Future, IValue};
@@ -28,9 +30,6 @@ use crate::{Error, ProfileEntry, Sink};
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).
 const MAX_NESTED_RUNS: usize = 64;
-
-/// The operands of an instruction.
-pub(crate) type Operands = SmallVec<[IValue; 4]>;
 
 /// What follows an instruction.
 enum ControlFlow {
@@ -57,22 +56,11 @@ pub(crate) struct Machine {
     nested: usize,
     profiling: bool,
     pub(crate) budget: Budget,
-    pub(crate) gradients: Gradients,
+    pub(crate) autograd: AutogradState,
     pub(crate) sink: Box<dyn Sink>,
     /// The warnings of a run that may be given up, until it is known to stand.
     held_warnings: Option<Vec<String>>,
     pub(crate) generator: sconce_kernels::Generator,
-}
-
-/// What a running program asks of a class.
-#[derive(Debug)]
-pub(crate) struct ClassInfo {
-    pub(crate) ty: Type,
-    pub(crate) name: Arc<str>,
-    /// Whether it is written in C++, and has no code here.
-    pub(crate) is_torchbind: bool,
-    pub(crate) attributes: Vec<(Arc<str>, Type)>,
-    pub(crate) methods: FxHashMap<Arc<str>, FunctionId>,
 }
 
 /// What is known of a function, with all that it calls, before it runs.
@@ -107,7 +95,7 @@ impl Machine {
             nested: 0,
             profiling,
             budget: Budget::new(&Limits::default(), &Memory::new(None)),
-            gradients: Gradients::default(),
+            autograd: AutogradState::default(),
             sink,
             held_warnings: None,
             generator: sconce_kernels::Generator::default(),
@@ -149,63 +137,6 @@ impl Machine {
         Ok(prepared)
     }
 
-    pub(crate) fn class(&mut self, id: ClassId) -> Rc<ClassInfo> {
-        let module = &self.module;
-        let known = self.classes.entry(id).or_insert_with(|| {
-            module.with_program(|program| {
-                let unit = program.unit();
-                let class = unit.class(id);
-                let methods = class
-                    .methods
-                    .iter()
-                    .map(|&method| (Arc::from(unit.function(method).name()), method));
-                Rc::new(ClassInfo {
-                    ty: Type::Class(NamedRef { id: id.0, name: Arc::clone(&class.name) }),
-                    name: Arc::clone(&class.name),
-                    is_torchbind: class.is_torchbind,
-                    attributes: class
-                        .attributes
-                        .iter()
-                        .map(|attribute| (Arc::clone(&attribute.name), attribute.ty.clone()))
-                        .collect(),
-                    methods: methods.collect(),
-                })
-            })
-        });
-        Rc::clone(known)
-    }
-
-    /// The class written in C++ of a name.
-    pub(crate) fn custom_class(&self, name: &str) -> Option<ClassId> {
-        self.module.with_program(|program| program.custom_class(name))
-    }
-
-    /// Whether a type is a subtype of another in this program.
-    pub(crate) fn is_subtype(&self, ty: &Type, of: &Type) -> bool {
-        self.module.with_program(|program| ty.is_subtype_of(of, program.unit()))
-    }
-
-    /// The method of an object.
-    pub(crate) fn method(&mut self, object: &IValue, name: &str) -> Result<FunctionId, Error> {
-        let IValue::Object(object) = object else {
-            return Err(Error::Malformed(format!("a method '{name}' of what is no object")));
-        };
-        let id = object.read().class;
-        let class = self.class(id);
-        let method = class.methods.get(name).copied();
-        method.ok_or_else(|| Error::Malformed(format!("{} has no method '{name}'", class.name)))
-    }
-
-    /// Runs a function from an operator or from outside.
-    pub(crate) fn call(
-        &mut self,
-        function: FunctionId,
-        args: Vec<IValue>,
-    ) -> Result<IValue, Error> {
-        let code = self.code(function)?;
-        self.run(code, args.into())
-    }
-
     /// Lowers a graph that is in no function, with a table of constants of its own; `None` if it
     /// cannot be. An operator that is not here is an error where the code comes to it.
     pub(crate) fn lower_graph(
@@ -234,14 +165,6 @@ impl Machine {
             entries.extend(code.profile());
         }
         entries
-    }
-
-    /// Passes on the message of a warning.
-    pub(crate) fn warn(&mut self, message: &str) {
-        match &mut self.held_warnings {
-            Some(held) => held.push(message.to_owned()),
-            None => self.sink.warn(message),
-        }
     }
 
     /// Runs code that may turn out not to be up to it: `None` then, and nobody sees that it ran.
@@ -307,7 +230,7 @@ impl Machine {
     /// Runs until no more than so many frames are left.
     fn work(&mut self, floor: usize) -> Result<IValue, Error> {
         loop {
-            let next = match self.profiling || self.gradients.recording {
+            let next = match self.profiling || self.autograd.recording {
                 false => self.run_frame::<false>(floor),
                 true => self.run_frame::<true>(floor),
             };
@@ -565,7 +488,7 @@ impl Machine {
         floor: usize,
     ) -> Result<ControlFlow, Raise> {
         match instruction {
-            Instruction::Operator { builtin, from, to } if self.gradients.recording => {
+            Instruction::Operator { builtin, from, to } if self.autograd.recording => {
                 let args = self.gather(code, base, *from);
                 let at = self.frames.last().and_then(|frame| frame.next.checked_sub(1));
                 let name = at.and_then(|at| code.operators.get(at)?.as_ref());
@@ -769,5 +692,107 @@ fn spend(code: &Code, at: usize, time: Duration) {
     if let Some(spent) = code.spent.borrow_mut().get_mut(at) {
         spent.calls += 1;
         spent.time += time;
+    }
+}
+
+impl OpContext for Machine {
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    fn budget_mut(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    fn generator(&mut self) -> &mut Generator {
+        &mut self.generator
+    }
+
+    fn autograd(&self) -> &AutogradState {
+        &self.autograd
+    }
+
+    fn autograd_mut(&mut self) -> &mut AutogradState {
+        &mut self.autograd
+    }
+
+    fn print(&mut self, text: &str) {
+        self.sink.print(text);
+    }
+
+    fn warn(&mut self, message: &str) {
+        match &mut self.held_warnings {
+            Some(held) => held.push(message.to_owned()),
+            None => self.sink.warn(message),
+        }
+    }
+
+    fn class(&mut self, id: ClassId) -> Rc<ClassInfo> {
+        let module = &self.module;
+        let known = self.classes.entry(id).or_insert_with(|| {
+            module.with_program(|program| {
+                let unit = program.unit();
+                let class = unit.class(id);
+                let methods = class
+                    .methods
+                    .iter()
+                    .map(|&method| (Arc::from(unit.function(method).name()), method));
+                Rc::new(ClassInfo {
+                    ty: Type::Class(NamedRef { id: id.0, name: Arc::clone(&class.name) }),
+                    name: Arc::clone(&class.name),
+                    is_torchbind: class.is_torchbind,
+                    attributes: class
+                        .attributes
+                        .iter()
+                        .map(|attribute| (Arc::clone(&attribute.name), attribute.ty.clone()))
+                        .collect(),
+                    methods: methods.collect(),
+                })
+            })
+        });
+        Rc::clone(known)
+    }
+
+    fn custom_class(&self, name: &str) -> Option<ClassId> {
+        self.module.with_program(|program| program.custom_class(name))
+    }
+
+    fn is_subtype(&self, ty: &Type, of: &Type) -> bool {
+        self.module.with_program(|program| ty.is_subtype_of(of, program.unit()))
+    }
+
+    fn method(&mut self, object: &IValue, name: &str) -> Result<FunctionId, Error> {
+        let IValue::Object(object) = object else {
+            return Err(Error::Malformed(format!("a method '{name}' of what is no object")));
+        };
+        let id = object.read().class;
+        let class = self.class(id);
+        let method = class.methods.get(name).copied();
+        method.ok_or_else(|| Error::Malformed(format!("{} has no method '{name}'", class.name)))
+    }
+
+    fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error> {
+        let code = self.code(function)?;
+        self.run(code, args.into())
+    }
+
+    fn compile(
+        &mut self,
+        name: &str,
+        graph: &Graph,
+        constants: &[IValue],
+    ) -> Result<CompiledGraph, String> {
+        let code = self.lower_graph(name, graph, constants).ok_or("cannot be lowered")?;
+        match code.missing.first() {
+            Some((operator, _)) => Err(format!("needs {operator}")),
+            None => Ok(CompiledGraph(code)),
+        }
+    }
+
+    fn run_compiled(&mut self, graph: &CompiledGraph, args: Operands) -> Result<IValue, Raise> {
+        match Rc::clone(&graph.0).downcast::<Code>() {
+            Ok(code) => Ok(self.run(code, args)?),
+            Err(_) => Err(Error::Malformed("a graph of another program".to_owned()).into()),
+        }
     }
 }

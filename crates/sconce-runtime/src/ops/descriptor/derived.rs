@@ -11,12 +11,12 @@ use sconce_ir::{Argument, Schema, operators};
 use sconce_kernels as kernels;
 use sconce_kernels::Tensor;
 
-use crate::bytecode::interpreter::Operands;
 use crate::error::Raise;
+use crate::op_context::{OpContext, Operands};
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
-use crate::ops::descriptor::size_guard;
+use crate::ops::descriptor::{Run, size_guard};
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args, Builtin, Run};
+use crate::ops::{Args, Builtin};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -76,7 +76,10 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return Some(plain(run, Target::Looks));
     }
     let run = functional(base, &schema.arguments)?.run;
-    Some(Builtin { overlap: OverlapRule::of_derived(symbol).checked(), ..plain(run, Target::FirstOperand) })
+    Some(Builtin {
+        overlap: OverlapRule::of_derived(symbol).checked(),
+        ..plain(run, Target::FirstOperand)
+    })
 }
 
 fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
@@ -166,8 +169,7 @@ fn functional(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
     };
     let mut fitting = operators::named(symbol).iter().filter(|operator| fits(&operator.schema));
     fitting.find_map(|operator| {
-        let (symbol, _) =
-            crate::ops::ROWS.get_key_value(&(symbol, &*operator.schema.overload))?;
+        let (symbol, _) = crate::ops::ROWS.get_key_value(&(symbol, &*operator.schema.overload))?;
         crate::ops::ROWS.get(symbol).copied()
     })
 }
@@ -179,7 +181,7 @@ fn same_operands(a: &[Argument], b: &[Argument]) -> bool {
 
 impl Builtin {
     /// Computes it and puts the result where it belongs.
-    pub(crate) fn call(self, machine: &mut crate::ops::Machine, args: Args<'_>) -> Result {
+    pub(crate) fn call(self, context: &mut dyn OpContext, args: Args<'_>) -> Result {
         if self.size_guard {
             size_guard::check(&args)?;
         }
@@ -188,12 +190,12 @@ impl Builtin {
         }
         match self.target {
             Target::Value => match self.strides.and_then(|rule| rule.strides(&args)) {
-                None => (self.run)(machine, args),
-                Some(strides) => strides.lay_out((self.run)(machine, args)?),
+                None => (self.run)(context, args),
+                Some(strides) => strides.lay_out((self.run)(context, args)?),
             },
             Target::FirstOperand => {
                 let target = args.tensor(0)?.clone();
-                let result = (self.run)(machine, args)?;
+                let result = (self.run)(context, args)?;
                 let IValue::Tensor(result) = &result else {
                     return Err(Raise::unsupported("an operator in place with several results"));
                 };
@@ -202,7 +204,7 @@ impl Builtin {
             }
             Target::Looks => {
                 let target = args.tensor(0)?.clone();
-                let result = (self.run)(machine, args)?;
+                let result = (self.run)(context, args)?;
                 let IValue::Tensor(result) = &result else {
                     return Err(Raise::unsupported("an operator of shape with several results"));
                 };
@@ -214,7 +216,7 @@ impl Builtin {
                     IValue::Tensor(view) => view.copy().map(IValue::Tensor).map_err(kernel),
                     _ => Err(Raise::unsupported("a copy of what is no tensor")),
                 };
-                match (self.run)(machine, args)? {
+                match (self.run)(context, args)? {
                     IValue::List(views) => {
                         let items = views.read().items.iter().map(copy).collect::<Result<_>>()?;
                         Ok(IValue::list(sconce_ir::Type::Tensor, items))
@@ -229,23 +231,23 @@ impl Builtin {
                     *given = IValue::Int(out.scalar_type_number().into());
                 }
                 let target = Target::Last(1);
-                Builtin { target, ..self }.call(machine, Args(values))
+                Builtin { target, ..self }.call(context, Args(values))
             }
             Target::LastMade => {
                 let out = args.tensor(args.len() - 1)?.clone();
                 let mut given: Operands = args.0.iter().take(args.len() - 1).cloned().collect();
                 given.push(IValue::Int(out.dtype().scalar_type_number().into()));
                 given.extend([IValue::None, IValue::None, IValue::None]);
-                let IValue::Tensor(made) = (self.run)(machine, Args(&mut given))? else {
+                let IValue::Tensor(made) = (self.run)(context, Args(&mut given))? else {
                     return Err(Raise::unsupported("out= of what is no tensor"));
                 };
-                write_out(machine, &out, &made)?;
+                write_out(context, &out, &made)?;
                 Ok(IValue::Tensor(out))
             }
             Target::Last(count) => {
                 let Args(values) = args;
                 let (operands, outs) = values.split_at_mut(values.len().saturating_sub(count));
-                let result = (self.run)(machine, Args(operands))?;
+                let result = (self.run)(context, Args(operands))?;
                 let results: &[IValue] = match &result {
                     IValue::Tuple(tuple) => &tuple.items,
                     one => std::slice::from_ref(one),
@@ -257,7 +259,7 @@ impl Builtin {
                     let (IValue::Tensor(out), IValue::Tensor(result)) = (out, result) else {
                         return Err(Raise::unsupported("out= of what is no tensor"));
                     };
-                    write_out(machine, out, result)?;
+                    write_out(context, out, result)?;
                 }
                 match outs {
                     [one] => Ok(one.clone()),
@@ -269,11 +271,11 @@ impl Builtin {
 }
 
 /// Stores a result in a tensor, which takes the result's sizes.
-fn write_out(machine: &mut crate::ops::Machine, out: &Tensor, result: &Tensor) -> Result<()> {
+fn write_out(context: &mut dyn OpContext, out: &Tensor, result: &Tensor) -> Result<()> {
     kernels::check_cast(result.dtype(), out.dtype()).map_err(kernel)?;
     if out.sizes() != result.sizes() {
         if out.numel() != 0 {
-            machine.warn(&format!(
+            context.warn(&format!(
                 "An output with one or more elements was resized since it had shape {:?}, which does \
                  not match the required output shape {:?}. This behavior is deprecated, and in a \
                  future PyTorch release outputs will not be resized unless they have zero elements. \

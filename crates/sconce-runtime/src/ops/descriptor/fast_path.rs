@@ -25,7 +25,10 @@ pub(crate) fn added(args: &[BorrowedArg<'_>; MAX_BORROWED], op: BinaryOp) -> Opt
     if matches!(args[2].value, Int(1)) { binary(args, op) } else { None }
 }
 
-pub(crate) fn added_in_place(args: &[BorrowedArg<'_>; MAX_BORROWED], op: BinaryOp) -> Option<Tensor> {
+pub(crate) fn added_in_place(
+    args: &[BorrowedArg<'_>; MAX_BORROWED],
+    op: BinaryOp,
+) -> Option<Tensor> {
     if matches!(args[2].value, Int(1)) { in_place(args, op) } else { None }
 }
 

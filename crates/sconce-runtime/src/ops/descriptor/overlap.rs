@@ -29,8 +29,34 @@ pub(crate) enum OverlapRule {
 
 /// Operators in place without a row of their own ([`derived`](super::derived)) that have another rule than most.
 const OF_DERIVED: &[(OverlapRule, &[&str])] = &[
-    (OverlapRule::Unchecked, &["aten::as_strided_", "aten::index_fill_", "aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::threshold_", "aten::transpose_", "aten::tril_", "aten::triu_", "aten::unsqueeze_"]),
-    (OverlapRule::Scattered, &["aten::index_add_", "aten::index_copy_", "aten::index_reduce_", "aten::put_", "aten::scatter_", "aten::scatter_add_", "aten::scatter_reduce_"]),
+    (
+        OverlapRule::Unchecked,
+        &[
+            "aten::as_strided_",
+            "aten::index_fill_",
+            "aten::squeeze_",
+            "aten::swapaxes_",
+            "aten::swapdims_",
+            "aten::t_",
+            "aten::threshold_",
+            "aten::transpose_",
+            "aten::tril_",
+            "aten::triu_",
+            "aten::unsqueeze_",
+        ],
+    ),
+    (
+        OverlapRule::Scattered,
+        &[
+            "aten::index_add_",
+            "aten::index_copy_",
+            "aten::index_reduce_",
+            "aten::put_",
+            "aten::scatter_",
+            "aten::scatter_add_",
+            "aten::scatter_reduce_",
+        ],
+    ),
     (OverlapRule::ReadBeforeWritten, &["aten::ldexp_", "aten::masked_scatter_"]),
 ];
 

@@ -1,40 +1,58 @@
 //! Activation functions with more operands than a tensor.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::fusion::fuse;
-use sconce_kernels::PointwiseOp;
-use sconce_kernels::UnaryOp;
 use sconce_kernels as kernels;
-use sconce_kernels::UnaryOp;
+use sconce_kernels::{PointwiseOp, UnaryOp};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::fusion::fuse;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::elu", "-", |_, args| elu(&args)).strides(ResultStrides::Elements).fuse(&[fuse(PointwiseOp::Elu)]),
+    op("aten::elu", "-", |_, args| elu(&args))
+        .strides(ResultStrides::Elements)
+        .fuse(&[fuse(PointwiseOp::Elu)]),
     op("aten::celu", "-", |_, args| celu(&args)).strides(ResultStrides::Elements),
     op("aten::selu", "-", |_, args| selu(&args)).strides(ResultStrides::Elements),
-    op("aten::leaky_relu", "-", |_, args| leaky_relu(&args)).strides(ResultStrides::Elements).fuse(&[fuse(PointwiseOp::LeakyRelu)]),
-    op("aten::hardtanh", "-", |_, args| hardtanh(&args)).strides(ResultStrides::Copy).fuse(&[fuse(PointwiseOp::Hardtanh)]),
+    op("aten::leaky_relu", "-", |_, args| leaky_relu(&args))
+        .strides(ResultStrides::Elements)
+        .fuse(&[fuse(PointwiseOp::LeakyRelu)]),
+    op("aten::hardtanh", "-", |_, args| hardtanh(&args))
+        .strides(ResultStrides::Copy)
+        .fuse(&[fuse(PointwiseOp::Hardtanh)]),
     op("aten::threshold", "-", |_, args| threshold(&args)).strides(ResultStrides::Elements),
-    op("aten::gelu", "-", |_, args| gelu(&args)).strides(ResultStrides::Elements).fuse(&[fuse(PointwiseOp::Unary(UnaryOp::Gelu)).when(1, Some("none")), fuse(PointwiseOp::Unary(UnaryOp::GeluTanh)).when(1, Some("tanh"))]),
-    op("aten::hardshrink", "-", |_, args| made(kernels::hardshrink(args.tensor(0)?, args.real(1)?))).strides(ResultStrides::Elements),
-    op("aten::softshrink", "-", |_, args| made(kernels::softshrink(args.tensor(0)?, args.real(1)?))).strides(ResultStrides::Elements),
+    op("aten::gelu", "-", |_, args| gelu(&args)).strides(ResultStrides::Elements).fuse(&[
+        fuse(PointwiseOp::Unary(UnaryOp::Gelu)).when(1, Some("none")),
+        fuse(PointwiseOp::Unary(UnaryOp::GeluTanh)).when(1, Some("tanh")),
+    ]),
+    op("aten::hardshrink", "-", |_, args| {
+        made(kernels::hardshrink(args.tensor(0)?, args.real(1)?))
+    })
+    .strides(ResultStrides::Elements),
+    op("aten::softshrink", "-", |_, args| {
+        made(kernels::softshrink(args.tensor(0)?, args.real(1)?))
+    })
+    .strides(ResultStrides::Elements),
     op("aten::softplus", "-", |_, args| {
         made(kernels::softplus(args.tensor(0)?, args.real(1)?, args.real(2)?))
-    }).strides(ResultStrides::Elements).fuse(&[fuse(PointwiseOp::Softplus)]),
-    op("aten::log_sigmoid", "-", |_, args| made(kernels::log_sigmoid(args.tensor(0)?))).strides(ResultStrides::RowMajor),
-    op("aten::prelu", "-", |_, args| made(kernels::prelu(args.tensor(0)?, args.tensor(1)?))).strides(ResultStrides::First),
+    })
+    .strides(ResultStrides::Elements)
+    .fuse(&[fuse(PointwiseOp::Softplus)]),
+    op("aten::log_sigmoid", "-", |_, args| made(kernels::log_sigmoid(args.tensor(0)?)))
+        .strides(ResultStrides::RowMajor),
+    op("aten::prelu", "-", |_, args| made(kernels::prelu(args.tensor(0)?, args.tensor(1)?)))
+        .strides(ResultStrides::First),
     op("aten::_prelu_kernel", "-", |_, args| {
         made(kernels::prelu_kernel(args.tensor(0)?, args.tensor(1)?))
-    }).strides(ResultStrides::Elements),
-    op("aten::glu", "-", |_, args| made(kernels::glu(args.tensor(0)?, args.int(1)?))).strides(ResultStrides::Halves),
+    })
+    .strides(ResultStrides::Elements),
+    op("aten::glu", "-", |_, args| made(kernels::glu(args.tensor(0)?, args.int(1)?)))
+        .strides(ResultStrides::Halves),
 ];
 
 fn elu(args: &Args<'_>) -> Result {

@@ -1,17 +1,16 @@
 //! Operators of the blocked layout, which passes put into optimised graphs. Where they cannot compute
 //! something they raise, and the program runs as it is.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::fusion::fuse;
-use sconce_kernels::PointwiseOp;
-use sconce_kernels::BinaryOp;
 use sconce_kernels as kernels;
-use sconce_kernels::{Activation, BinaryOp, BlockedConv, MemoryFormat, PoolOptions, Tensor};
+use sconce_kernels::{
+    Activation, BinaryOp, BlockedConv, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
+};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::fusion::fuse;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -39,8 +38,10 @@ pub(crate) const TABLE: Table = &[
         made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))
     }),
     op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
-    op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add)).fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
-    op("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul)).fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Mul))]),
+    op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add))
+        .fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
+    op("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul))
+        .fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Mul))]),
 ];
 
 fn unfit() -> Raise {

@@ -1,10 +1,9 @@
 //! Operators that no program has: passes put them in the place of others.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{LinearActivation, UnaryOp};
 
+use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::attention;
 use crate::ops::tensor::operands::{kernel, made};
 use crate::value::ivalue::IValue;

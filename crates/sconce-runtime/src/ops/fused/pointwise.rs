@@ -1,12 +1,11 @@
 //! Element-wise operators that follow one another, as one private operator.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
-use sconce_kernels::{BinaryOp, MAX_OPERANDS, Operand, PointwiseOp, PointwiseStep, UnaryOp};
+use sconce_kernels::{MAX_OPERANDS, Operand, PointwiseStep};
 use smallvec::SmallVec;
 
 use crate::error::{Error, Raise};
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::kernel;
 use crate::ops::{Args, FUSED_STEPS};
 use crate::value::ivalue::IValue;
@@ -21,9 +20,7 @@ pub(crate) const STEP_NUMBERS: usize = MAX_OPERANDS + 2;
 /// The most steps of a chain.
 pub(crate) const MAX_STEPS: usize = 48;
 
-pub(crate) const TABLE: Table = &[
-    op(POINTWISE, "-", |_, args| run(&args)),
-];
+pub(crate) const TABLE: Table = &[op(POINTWISE, "-", |_, args| run(&args))];
 
 fn run(args: &Args<'_>) -> Result<IValue, Raise> {
     let program = args.tensor(0)?.read::<i64>().map_err(kernel)?;

@@ -1,16 +1,15 @@
 //! Linear algebra: factorisations, systems of equations, norms.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 use sconce_linalg as linalg;
 use sconce_linalg::{Order, Tolerance};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -19,23 +18,29 @@ pub(crate) const TABLE: Table = &[
     op("aten::linalg_diagonal", "-", |_, args| {
         made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
     }),
-    op("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?))).strides(ResultStrides::Columns),
-    op("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?))).strides(ResultStrides::Columns),
+    op("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?)))
+        .strides(ResultStrides::Columns),
+    op("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?)))
+        .strides(ResultStrides::Columns),
     op("aten::linalg_inv_ex", "-", |_, args| {
         checked(linalg::inv_ex(args.tensor(0)?), args.bool(1)?, "linalg.inv_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_solve", "-", |_, args| {
         made(linalg::solve(args.tensor(0)?, args.tensor(1)?, args.bool(2)?))
-    }).strides(ResultStrides::Solution(2)),
+    })
+    .strides(ResultStrides::Solution(2)),
     op("aten::linalg_solve_ex", "-", |_, args| {
         let all = linalg::solve_ex(args.tensor(0)?, args.tensor(1)?, args.bool(2)?);
         let result = all.map(|[x, _, _, info]| [x, info]);
         checked(result, args.bool(3)?, "linalg.solve_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Solution(2)),
+    })
+    .strides(ResultStrides::Solution(2)),
     op("aten::_linalg_solve_ex", "-", |_, args| {
         let all = linalg::solve_ex(args.tensor(0)?, args.tensor(1)?, args.bool(2)?);
         checked(all, args.bool(3)?, "torch.linalg.solve", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::_linalg_check_errors", "-", |_, args| {
         let name = args.str(1)?;
         linalg::check_errors(args.tensor(0)?, &name, args.bool(2)?).map_err(kernel)?;
@@ -43,15 +48,18 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::linalg_lu_factor", "-", |_, args| {
         several(linalg::lu_factor(args.tensor(0)?, args.bool(1)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_lu_factor_ex", "-", |_, args| {
         let result = linalg::lu_factor_ex(args.tensor(0)?, args.bool(1)?, "linalg.lu_factor");
         checked(result, args.bool(2)?, "torch.linalg.lu_factor_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::_lu_with_info", "-", |_, args| {
         let result = linalg::lu_factor_ex(args.tensor(0)?, args.bool(1)?, "linalg.lu_factor");
         checked(result, args.bool(2)?, "torch.linalg.lu_factor_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_lu", "-", |_, args| several(linalg::lu(args.tensor(0)?, args.bool(1)?))),
     op("aten::lu_unpack", "-", |_, args| {
         let (data, pivots) = (args.bool(2)?, args.bool(3)?);
@@ -60,11 +68,13 @@ pub(crate) const TABLE: Table = &[
     op("aten::linalg_lu_solve", "-", |_, args| {
         let (lu, pivots, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::lu_solve(lu, pivots, b, args.bool(3)?, args.bool(4)?))
-    }).strides(ResultStrides::Solution(3)),
+    })
+    .strides(ResultStrides::Solution(3)),
     op("aten::lu_solve", "-", |_, args| {
         let (b, lu, pivots) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::lu_solve(lu, pivots, b, true, false))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_det", "-", |_, args| {
         made(linalg::det(args.tensor(0)?).map(|[first, ..]| first))
     }),
@@ -80,48 +90,61 @@ pub(crate) const TABLE: Table = &[
     op("aten::logdet", "-", |_, args| made(linalg::logdet(args.tensor(0)?))),
     op("aten::linalg_ldl_factor", "-", |_, args| {
         several(linalg::ldl_factor(args.tensor(0)?, args.bool(1)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_ldl_factor_ex", "-", |_, args| {
         let result = linalg::ldl_factor_ex(args.tensor(0)?, args.bool(1)?);
         checked(result, args.bool(2)?, "torch.linalg.ldl_factor_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_ldl_solve", "-", |_, args| {
         let (ld, pivots, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::ldl_solve(ld, pivots, b, args.bool(3)?))
-    }).strides(ResultStrides::Columns),
-    op("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?))).strides(ResultStrides::Columns),
-    op("aten::geqrf", "-", |_, args| several(linalg::geqrf(args.tensor(0)?))).strides(ResultStrides::Matrices),
+    })
+    .strides(ResultStrides::Columns),
+    op("aten::linalg_qr", "-", |_, args| several(linalg::qr(args.tensor(0)?, &args.str(1)?)))
+        .strides(ResultStrides::Columns),
+    op("aten::geqrf", "-", |_, args| several(linalg::geqrf(args.tensor(0)?)))
+        .strides(ResultStrides::Matrices),
     op("aten::linalg_householder_product", "-", |_, args| {
         made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::orgqr", "-", |_, args| {
         made(linalg::householder_product(args.tensor(0)?, args.tensor(1)?))
     }),
     op("aten::ormqr", "-", |_, args| {
         let (a, tau, other) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         made(linalg::ormqr(a, tau, other, args.bool(3)?, args.bool(4)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_solve_triangular", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
         made(linalg::solve_triangular(a, b, args.bool(2)?, args.bool(3)?, args.bool(4)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::triangular_solve", "-", |_, args| {
         let (b, a) = (args.tensor(0)?, args.tensor(1)?);
         several(linalg::triangular_solve(b, a, args.bool(2)?, args.bool(3)?, args.bool(4)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_cholesky", "-", |_, args| {
         made(linalg::cholesky(args.tensor(0)?, args.bool(1)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_cholesky_ex", "-", |_, args| {
         let result = linalg::cholesky_ex(args.tensor(0)?, args.bool(1)?);
         checked(result, args.bool(2)?, "linalg.cholesky_ex", args.tensor(0)?)
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::cholesky_inverse", "-", |_, args| {
         made(linalg::cholesky_inverse(args.tensor(0)?, args.bool(1)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::cholesky_solve", "-", |_, args| {
         made(linalg::cholesky_solve(args.tensor(0)?, args.tensor(1)?, args.bool(2)?))
-    }).strides(ResultStrides::Columns),
+    })
+    .strides(ResultStrides::Columns),
     op("aten::linalg_svd", "-", |_, args| {
         no_driver(&args, 2)?;
         several(linalg::svd(args.tensor(0)?, args.bool(1)?))
@@ -155,7 +178,8 @@ pub(crate) const TABLE: Table = &[
         let rcond = if args.get(2).is_none() { None } else { Some(args.real(2)?) };
         let driver = args.optional_str(3)?;
         several(linalg::lstsq(args.tensor(0)?, args.tensor(1)?, rcond, driver.as_deref()))
-    }).strides(ResultStrides::LeastSquares),
+    })
+    .strides(ResultStrides::LeastSquares),
     op("aten::linalg_pinv", "- rcond_tensor", |_, args| {
         made(linalg::pinv(args.tensor(0)?, &relative(&args)?, args.bool(2)?))
     }),

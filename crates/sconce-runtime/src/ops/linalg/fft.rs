@@ -1,14 +1,13 @@
 //! Fourier transforms and the windows of signals.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels::DType;
 use sconce_linalg as linalg;
 use sconce_linalg::{Kind, Scale, StftOptions, Transform, Window};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

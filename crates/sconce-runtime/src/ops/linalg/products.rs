@@ -1,16 +1,15 @@
 //! Products of vectors, matrices and tensors.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor};
 use sconce_linalg as linalg;
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -18,12 +17,15 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(crate) const TABLE: Table = &[
     op("aten::addmm", "-", |_, args| fused(&args, addmm)).strides(ResultStrides::RowMajor),
     op(SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
-    op("aten::addmm_", "-", |_, args| fused_in_place(args, addmm)).overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::addmm_", "-", |_, args| fused_in_place(args, addmm))
+        .overlap(OverlapRule::ReadBeforeWritten),
     op("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
-    op("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv)).overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv))
+        .overlap(OverlapRule::ReadBeforeWritten),
     op("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
     op("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
-    op("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm)).strides(ResultStrides::RowMajor),
+    op("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm))
+        .strides(ResultStrides::RowMajor),
     op("aten::addbmm_", "-", |_, mut args| {
         let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         let result = linalg::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
@@ -32,9 +34,12 @@ pub(crate) const TABLE: Table = &[
         input.resize(result.sizes()).map_err(kernel)?;
         input.copy_from(&result).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::ReadBeforeWritten),
-    op("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm)).strides(ResultStrides::RowMajor),
-    op("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm)).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::ReadBeforeWritten),
+    op("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm))
+        .strides(ResultStrides::RowMajor),
+    op("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm))
+        .overlap(OverlapRule::Unchecked),
     op("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
     op("aten::ger", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
     op("aten::vdot", "-", |_, args| made(linalg::vdot(args.tensor(0)?, args.tensor(1)?))),
@@ -61,7 +66,9 @@ pub(crate) const TABLE: Table = &[
     op("aten::linalg_vander", "-", |_, args| {
         made(linalg::vander(args.tensor(0)?, args.optional_int(1)?))
     }),
-    op("aten::linalg_matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::linalg_matmul", "-", |_, args| {
+        made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))
+    }),
     op("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
     op("aten::chain_matmul", "-", |_, args| {
         let matrices = args.tensors(0)?;

@@ -1,22 +1,21 @@
 //! Operators of attention, and of the nested tensors that the layers of transformers make.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use std::rc::Rc;
 
 use sconce_kernels as kernels;
 use sconce_kernels::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::{IValue, Nested};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::scaled_dot_product_attention", "-", |machine, args| {
+    op("aten::scaled_dot_product_attention", "-", |context, args| {
         let options = AttentionOptions {
             mask: args.optional_tensor(3)?,
             dropout: args.real(4)?,
@@ -24,9 +23,9 @@ pub(crate) const TABLE: Table = &[
             scale: scale(&args, 6)?,
             grouped: args.bool(7)?,
         };
-        made(kernels::attention(operands(&args)?, &options, &mut machine.generator))
+        made(kernels::attention(operands(&args)?, &options, context.generator()))
     }),
-    op("aten::_scaled_dot_product_attention_math", "-", |machine, args| {
+    op("aten::_scaled_dot_product_attention_math", "-", |context, args| {
         if !args.get(6).is_none() {
             return Err(Raise::unsupported("attention with a given dropout mask"));
         }
@@ -38,11 +37,11 @@ pub(crate) const TABLE: Table = &[
             grouped: args.bool(8)?,
         };
         let results =
-            kernels::attention_with_weights(operands(&args)?, &options, &mut machine.generator);
+            kernels::attention_with_weights(operands(&args)?, &options, context.generator());
         let (result, weights) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(weights)]))
     }),
-    op("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |machine, args| {
+    op("aten::_scaled_dot_product_flash_attention_for_cpu", "-", |context, args| {
         let options = AttentionOptions {
             mask: args.optional_tensor(5)?,
             dropout: args.real(3)?,
@@ -50,7 +49,7 @@ pub(crate) const TABLE: Table = &[
             scale: scale(&args, 6)?,
             grouped: false,
         };
-        let results = kernels::flash_attention(operands(&args)?, &options, &mut machine.generator);
+        let results = kernels::flash_attention(operands(&args)?, &options, context.generator());
         let (result, log_sums) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(log_sums)]))
     }),
@@ -73,7 +72,7 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
     op("aten::_nested_tensor_from_mask", "-", |_, args| nested_from_mask(&args)),
-    op("aten::to_padded_tensor", "-", |machine, args| padded(machine, &args)),
+    op("aten::to_padded_tensor", "-", |context, args| padded(context, &args)),
     op("aten::_nested_tensor_from_mask_left_aligned", "-", |_, args| {
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
     }),
@@ -128,7 +127,7 @@ fn nested_from_mask(args: &Args<'_>) -> Result {
 }
 
 /// `(nested, padding, output_size)`: a batch again, with a number behind the ends.
-fn padded(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn padded(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let IValue::Nested(nested) = args.get(0) else {
         return Err(Raise::unsupported("aten::to_padded_tensor of what is not nested"));
     };
@@ -143,7 +142,7 @@ fn padded(machine: &mut Machine, args: &Args<'_>) -> Result {
     if batch != own[0] || length < longest || features != own[2] {
         return Err(Raise::message("Value in output_size is less than NestedTensor padded size."));
     }
-    machine.budget.check_sizes(&sizes)?;
+    context.budget().check_sizes(&sizes)?;
     let dtype = nested.padded.dtype();
     let result = Tensor::full(&sizes, args.scalar(1)?, dtype).map_err(kernel)?;
     for (at, &length) in nested.lengths.iter().enumerate() {

@@ -1,35 +1,50 @@
 //! Convolutions, transposed ones too.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::ConvOptions;
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
-pub(crate) const TABLE: Table = &[
-    op("aten::conv1d", "-", |_, args| convolve(&args, [3, 4, 5, 6])).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6])).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv3d", "-", |_, args| convolve(&args, [3, 4, 5, 6])).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv1d", "padding", |_, args| by_mode(&args)).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv2d", "padding", |_, args| by_mode(&args)).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv3d", "padding", |_, args| by_mode(&args)).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::_convolution_mode", "-", |_, args| {
-        batched(&args)?;
-        by_mode(&args)
-    }).strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-    op("aten::conv_transpose1d", "-", |_, args| transpose(&args, [3, 4, 7, 6, 5])).strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
-    op("aten::conv_transpose2d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5])).strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
-    op("aten::conv_transpose3d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5])).strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
-    op("aten::convolution", "-", |_, args| either(&args)).strides(ResultStrides::Convolution { dilation: 5, groups: 8, extra: Some(7) }),
-    op("aten::_convolution", "- deprecated", |_, args| either(&args)).strides(ResultStrides::Convolution { dilation: 5, groups: 8, extra: Some(7) }),
-];
+pub(crate) const TABLE: Table =
+    &[
+        op("aten::conv1d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv3d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv1d", "padding", |_, args| by_mode(&args))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv2d", "padding", |_, args| by_mode(&args))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv3d", "padding", |_, args| by_mode(&args))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::_convolution_mode", "-", |_, args| {
+            batched(&args)?;
+            by_mode(&args)
+        })
+        .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        op("aten::conv_transpose1d", "-", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
+            .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
+        op("aten::conv_transpose2d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
+            .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
+        op("aten::conv_transpose3d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
+            .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
+        op("aten::convolution", "-", |_, args| either(&args)).strides(ResultStrides::Convolution {
+            dilation: 5,
+            groups: 8,
+            extra: Some(7),
+        }),
+        op("aten::_convolution", "- deprecated", |_, args| either(&args))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 8, extra: Some(7) }),
+    ];
 
 /// With a flag that says whether it is transposed. Unlike the functions of a number of dimensions,
 /// these take no input without a batch.

@@ -1,14 +1,13 @@
 //! Operators that look rows up.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{BagMode, BagOptions};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -23,7 +22,8 @@ pub(crate) const TABLE: Table = &[
         kernels::embedding_renorm(args.tensor(0)?, args.tensor(1)?, max_norm, norm_type)
             .map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
 ];
 
 fn given(padding: i64) -> Option<i64> {

@@ -1,34 +1,39 @@
 //! Operators that compute losses and distances.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{ClassLoss, Ctc, Reduction, Tensor, Triplet};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::l1_loss", "-", |_, args| simple(&args, kernels::l1_loss)).strides(ResultStrides::Unreduced(2)),
-    op("aten::mse_loss", "-", |_, args| strict(&args, kernels::mse_loss)).strides(ResultStrides::Unreduced(2)),
-    op("aten::soft_margin_loss", "-", |_, args| strict(&args, kernels::soft_margin_loss)).strides(ResultStrides::Unreduced(2)),
+    op("aten::l1_loss", "-", |_, args| simple(&args, kernels::l1_loss))
+        .strides(ResultStrides::Unreduced(2)),
+    op("aten::mse_loss", "-", |_, args| strict(&args, kernels::mse_loss))
+        .strides(ResultStrides::Unreduced(2)),
+    op("aten::soft_margin_loss", "-", |_, args| strict(&args, kernels::soft_margin_loss))
+        .strides(ResultStrides::Unreduced(2)),
     op("aten::smooth_l1_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::smooth_l1_loss(input, target, known_reduction(&args, 2)?, args.real(3)?))
-    }).strides(ResultStrides::Unreduced(2)),
+    })
+    .strides(ResultStrides::Unreduced(2)),
     op("aten::huber_loss", "-", |_, args| {
         let (input, target) = (args.tensor(0)?, args.tensor(1)?);
         made(kernels::huber_loss(input, target, reduction(&args, 2)?, args.real(3)?))
-    }).strides(ResultStrides::UnreducedCopy(2)),
+    })
+    .strides(ResultStrides::UnreducedCopy(2)),
     op("aten::binary_cross_entropy", "-", |_, args| {
         let (input, target, weight) = (args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?);
         made(kernels::binary_cross_entropy(input, target, weight, reduction(&args, 3)?))
-    }).strides(ResultStrides::UnreducedCopy(3)),
+    })
+    .strides(ResultStrides::UnreducedCopy(3)),
     op("aten::binary_cross_entropy_with_logits", "-", |_, args| {
         made(kernels::binary_cross_entropy_with_logits(
             args.tensor(0)?,
@@ -116,8 +121,8 @@ pub(crate) const TABLE: Table = &[
         };
         ctc(&args, &lengths(2)?, &lengths(3)?)
     }),
-    op("aten::one_hot", "-", |machine, args| {
-        machine.budget.check_sizes(&[args.int(1)?.max(0), args.tensor(0)?.numel()])?;
+    op("aten::one_hot", "-", |context, args| {
+        context.budget().check_sizes(&[args.int(1)?.max(0), args.tensor(0)?.numel()])?;
         made(kernels::one_hot(args.tensor(0)?, args.int(1)?))
     }),
     op("aten::cosine_similarity", "-", |_, args| {

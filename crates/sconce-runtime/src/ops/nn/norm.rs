@@ -1,14 +1,13 @@
 //! Operators that normalise, with the statistics that the `native_*` ones give.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{BatchNorm, DType, Tensor};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -17,16 +16,19 @@ pub(crate) const TABLE: Table = &[
     op("aten::batch_norm", "-", |_, args| {
         let options = options(&args, 3, Training::At(5), 6)?;
         made(kernels::trained_batch_norm(args.tensor(0)?, &options))
-    }).strides(ResultStrides::Normalised),
+    })
+    .strides(ResultStrides::Normalised),
     op("aten::instance_norm", "-", |_, args| {
         made(kernels::instance_norm(args.tensor(0)?, &options(&args, 3, Training::At(5), 6)?))
     }),
     op("aten::native_batch_norm", "-", |_, args| {
         batch_norm(&args, &options(&args, 3, Training::At(5), 6)?)
-    }).strides(ResultStrides::Normalised),
+    })
+    .strides(ResultStrides::Normalised),
     op("aten::_native_batch_norm_legit", "-", |_, args| {
         batch_norm(&args, &options(&args, 3, Training::At(5), 6)?)
-    }).strides(ResultStrides::Normalised),
+    })
+    .strides(ResultStrides::Normalised),
     op("aten::_native_batch_norm_legit", "no_stats", |_, args| {
         let training = args.bool(3)?;
         let (momentum, eps) = (args.real(4)?, args.real(5)?);
@@ -36,13 +38,15 @@ pub(crate) const TABLE: Table = &[
             &args,
             &BatchNorm { weight, bias, running_mean, running_var, training, momentum, eps },
         )
-    }).strides(ResultStrides::Normalised),
+    })
+    .strides(ResultStrides::Normalised),
     op("aten::_native_batch_norm_legit_no_training", "-", |_, args| {
         batch_norm(&args, &options(&args, 3, Training::Is(false), 5)?)
     }),
     op("aten::_batch_norm_with_update", "-", |_, args| {
         reserving(&args, &options(&args, 3, Training::Is(true), 5)?)
-    }).strides(ResultStrides::Normalised),
+    })
+    .strides(ResultStrides::Normalised),
     op("aten::_batch_norm_no_update", "-", |_, args| {
         reserving(&args, &options(&args, 3, Training::Is(false), 5)?)
     }),
@@ -67,12 +71,14 @@ pub(crate) const TABLE: Table = &[
         three(
             result.and_then(|(result, mean, scale)| Ok((result.view(input.sizes())?, mean, scale))),
         )
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
     op("aten::rms_norm", "-", |_, args| {
         let eps = if args.get(3).is_none() { None } else { Some(args.real(3)?) };
         let weight = args.optional_tensor(2)?;
         made(kernels::rms_norm(args.tensor(0)?, &args.ints(1)?, weight, eps))
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
 ];
 
 /// Where an operator says whether it trains.

@@ -1,14 +1,13 @@
 //! Operators that pool, and their inverses.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::PoolOptions;
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{both, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -17,23 +16,33 @@ pub(crate) const TABLE: Table = &[
     op("aten::max_pool1d", "-", |_, args| max_pool(&args, 1)),
     op("aten::max_pool2d", "-", |_, args| max_pool(&args, 2)).strides(ResultStrides::Format(4)),
     op("aten::max_pool3d", "-", |_, args| max_pool(&args, 3)).strides(ResultStrides::Format(5)),
-    op("aten::max_pool1d_with_indices", "-", |_, args| max_pool_with_indices(&args, 1)).strides(ResultStrides::Row),
-    op("aten::max_pool2d_with_indices", "-", |_, args| max_pool_with_indices(&args, 2)).strides(ResultStrides::Format(4)),
-    op("aten::max_pool3d_with_indices", "-", |_, args| max_pool_with_indices(&args, 3)).strides(ResultStrides::Format(5)),
+    op("aten::max_pool1d_with_indices", "-", |_, args| max_pool_with_indices(&args, 1))
+        .strides(ResultStrides::Row),
+    op("aten::max_pool2d_with_indices", "-", |_, args| max_pool_with_indices(&args, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::max_pool3d_with_indices", "-", |_, args| max_pool_with_indices(&args, 3))
+        .strides(ResultStrides::Format(5)),
     op("aten::avg_pool1d", "-", |_, args| avg_pool(&args, 1)).strides(ResultStrides::Row),
     op("aten::avg_pool2d", "-", |_, args| avg_pool(&args, 2)).strides(ResultStrides::Format(4)),
     op("aten::avg_pool3d", "-", |_, args| avg_pool(&args, 3)).strides(ResultStrides::RowMajor),
-    op("aten::adaptive_avg_pool1d", "-", |_, args| adaptive_avg_pool(&args, 1)).strides(ResultStrides::Row),
-    op("aten::adaptive_avg_pool2d", "-", |_, args| adaptive_avg_pool(&args, 2)).strides(ResultStrides::Format(4)),
-    op("aten::adaptive_avg_pool3d", "-", |_, args| adaptive_avg_pool(&args, 3)).strides(ResultStrides::Averaged),
+    op("aten::adaptive_avg_pool1d", "-", |_, args| adaptive_avg_pool(&args, 1))
+        .strides(ResultStrides::Row),
+    op("aten::adaptive_avg_pool2d", "-", |_, args| adaptive_avg_pool(&args, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::adaptive_avg_pool3d", "-", |_, args| adaptive_avg_pool(&args, 3))
+        .strides(ResultStrides::Averaged),
     op("aten::_adaptive_avg_pool2d", "-", |_, args| adaptive_avg_pool(&args, 2)),
     op("aten::_adaptive_avg_pool3d", "-", |_, args| adaptive_avg_pool(&args, 3)),
-    op("aten::adaptive_max_pool1d", "-", |_, args| adaptive_max_pool(&args, 1)).strides(ResultStrides::Row),
-    op("aten::adaptive_max_pool2d", "-", |_, args| adaptive_max_pool(&args, 2)).strides(ResultStrides::Format(4)),
-    op("aten::adaptive_max_pool3d", "-", |_, args| adaptive_max_pool(&args, 3)).strides(ResultStrides::RowMajor),
+    op("aten::adaptive_max_pool1d", "-", |_, args| adaptive_max_pool(&args, 1))
+        .strides(ResultStrides::Row),
+    op("aten::adaptive_max_pool2d", "-", |_, args| adaptive_max_pool(&args, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::adaptive_max_pool3d", "-", |_, args| adaptive_max_pool(&args, 3))
+        .strides(ResultStrides::RowMajor),
     op("aten::fractional_max_pool2d", "-", |_, args| fractional_max_pool(&args, 2)),
     op("aten::fractional_max_pool3d", "-", |_, args| fractional_max_pool(&args, 3)),
-    op("aten::max_unpool2d", "-", |_, args| max_unpool(&args, "two elements (height, width)", 2)).strides(ResultStrides::Format(4)),
+    op("aten::max_unpool2d", "-", |_, args| max_unpool(&args, "two elements (height, width)", 2))
+        .strides(ResultStrides::Format(4)),
     op("aten::max_unpool3d", "-", |_, args| {
         check_unpooling(&args)?;
         max_unpool(&args, "three elements (depth, height, width)", 3)

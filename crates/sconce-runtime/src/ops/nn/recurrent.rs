@@ -1,14 +1,13 @@
 //! Operators of recurrent layers and of sequences of different lengths.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{Cell, CellWeights, DType, PackedRecurrent, Recurrent, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -47,22 +46,22 @@ pub(crate) const PACKED: &[Packed] = &[
 ];
 
 pub(crate) const TABLE: Table = &[
-    op("sconce::lstm_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Lstm)),
-    op("sconce::gru_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Gru)),
-    op("sconce::rnn_tanh_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Tanh)),
-    op("sconce::rnn_relu_packed", "-", |machine, args| padded_packed(machine, &args, Cell::Relu)),
+    op("sconce::lstm_packed", "-", |context, args| padded_packed(context, &args, Cell::Lstm)),
+    op("sconce::gru_packed", "-", |context, args| padded_packed(context, &args, Cell::Gru)),
+    op("sconce::rnn_tanh_packed", "-", |context, args| padded_packed(context, &args, Cell::Tanh)),
+    op("sconce::rnn_relu_packed", "-", |context, args| padded_packed(context, &args, Cell::Relu)),
     op("sconce::lstm_cell_packed", "-", |_, args| step_packed(&args, Cell::Lstm)),
     op("sconce::gru_cell_packed", "-", |_, args| step_packed(&args, Cell::Gru)),
     op("sconce::rnn_tanh_cell_packed", "-", |_, args| step_packed(&args, Cell::Tanh)),
     op("sconce::rnn_relu_cell_packed", "-", |_, args| step_packed(&args, Cell::Relu)),
-    op("aten::lstm", "input", |machine, args| padded(machine, &args, Cell::Lstm)),
-    op("aten::lstm", "data", |machine, args| packed(machine, &args, Cell::Lstm)),
-    op("aten::gru", "input", |machine, args| padded(machine, &args, Cell::Gru)),
-    op("aten::gru", "data", |machine, args| packed(machine, &args, Cell::Gru)),
-    op("aten::rnn_tanh", "input", |machine, args| padded(machine, &args, Cell::Tanh)),
-    op("aten::rnn_tanh", "data", |machine, args| packed(machine, &args, Cell::Tanh)),
-    op("aten::rnn_relu", "input", |machine, args| padded(machine, &args, Cell::Relu)),
-    op("aten::rnn_relu", "data", |machine, args| packed(machine, &args, Cell::Relu)),
+    op("aten::lstm", "input", |context, args| padded(context, &args, Cell::Lstm)),
+    op("aten::lstm", "data", |context, args| packed(context, &args, Cell::Lstm)),
+    op("aten::gru", "input", |context, args| padded(context, &args, Cell::Gru)),
+    op("aten::gru", "data", |context, args| packed(context, &args, Cell::Gru)),
+    op("aten::rnn_tanh", "input", |context, args| padded(context, &args, Cell::Tanh)),
+    op("aten::rnn_tanh", "data", |context, args| packed(context, &args, Cell::Tanh)),
+    op("aten::rnn_relu", "input", |context, args| padded(context, &args, Cell::Relu)),
+    op("aten::rnn_relu", "data", |context, args| packed(context, &args, Cell::Relu)),
     op("aten::lstm_cell", "-", |_, args| step(&args, Cell::Lstm)),
     op("aten::gru_cell", "-", |_, args| step(&args, Cell::Gru)),
     op("aten::rnn_tanh_cell", "-", |_, args| step(&args, Cell::Tanh)),
@@ -73,9 +72,11 @@ pub(crate) const TABLE: Table = &[
             kernels::pack_padded(args.tensor(0)?, lengths, args.bool(2)?).map_err(kernel)?;
         Ok(tensors(vec![data, sizes]))
     }),
-    op("aten::_pad_packed_sequence", "-", |machine, args| {
+    op("aten::_pad_packed_sequence", "-", |context, args| {
         let (sizes, total) = (numbers(lengths(args.tensor(1)?)?)?, args.int(4)?);
-        machine.budget.check_sizes(&[total.max(0), sizes.first().copied().unwrap_or(0).max(0)])?;
+        context
+            .budget()
+            .check_sizes(&[total.max(0), sizes.first().copied().unwrap_or(0).max(0)])?;
         let (padded, lengths) =
             kernels::pad_packed(args.tensor(0)?, &sizes, args.bool(2)?, args.scalar(3)?, total)
                 .map_err(kernel)?;
@@ -144,17 +145,17 @@ fn network<'a>(
     })
 }
 
-fn padded(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
+fn padded(context: &mut dyn OpContext, args: &Args<'_>, cell: Cell) -> Result {
     let params = args.tensors(2)?;
     let network = network(args, 2, cell, &params)?;
     let input = time_first(args, args.tensor(0)?)?;
     let (output, last) =
-        network.run(&input, &states(args, 1, cell)?, &mut machine.generator).map_err(kernel)?;
+        network.run(&input, &states(args, 1, cell)?, context.generator()).map_err(kernel)?;
     outputs(time_first(args, &output)?, last)
 }
 
 /// As [`padded`], with packed weights behind the nine operands.
-fn padded_packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
+fn padded_packed(context: &mut dyn OpContext, args: &Args<'_>, cell: Cell) -> Result {
     let drops_out = args.bool(6)? && args.real(5)? != 0.0;
     if !drops_out {
         let packed = packed_weights(args, 9)?;
@@ -165,7 +166,7 @@ fn padded_packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
             return outputs(time_first(args, &output)?, last);
         }
     }
-    padded(machine, args, cell)
+    padded(context, args, cell)
 }
 
 /// A tensor as it is, or with its first two dimensions swapped where the batch comes first.
@@ -186,12 +187,12 @@ pub(crate) fn outputs(output: Tensor, last: Vec<Tensor>) -> Result {
     Ok(tensors(std::iter::once(output).chain(last).collect()))
 }
 
-fn packed(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
+fn packed(context: &mut dyn OpContext, args: &Args<'_>, cell: Cell) -> Result {
     let params = args.tensors(3)?;
     let network = network(args, 3, cell, &params)?;
     let sizes = numbers(args.tensor(1)?)?;
     let (output, last) = network
-        .run_packed(args.tensor(0)?, &sizes, &states(args, 2, cell)?, &mut machine.generator)
+        .run_packed(args.tensor(0)?, &sizes, &states(args, 2, cell)?, context.generator())
         .map_err(kernel)?;
     outputs(output, last)
 }

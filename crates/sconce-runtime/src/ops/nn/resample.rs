@@ -1,46 +1,69 @@
 //! Operators that make images of other sizes: upsampling, padding, sampling by a grid, and pixels
 //! rearranged.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{GridMode, GridPadding, PadMode, PatchOptions, Scalar, Upsample};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
     op("aten::upsample_nearest1d", "-", |_, args| sized(&args, Upsample::Nearest, 1)),
-    op("aten::upsample_nearest2d", "-", |_, args| sized(&args, Upsample::Nearest, 2)).strides(ResultStrides::Format(4)),
-    op("aten::upsample_nearest3d", "-", |_, args| sized(&args, Upsample::Nearest, 3)).strides(ResultStrides::Format(5)),
+    op("aten::upsample_nearest2d", "-", |_, args| sized(&args, Upsample::Nearest, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::upsample_nearest3d", "-", |_, args| sized(&args, Upsample::Nearest, 3))
+        .strides(ResultStrides::Format(5)),
     op("aten::_upsample_nearest_exact1d", "-", |_, args| sized(&args, Upsample::NearestExact, 1)),
-    op("aten::_upsample_nearest_exact2d", "-", |_, args| sized(&args, Upsample::NearestExact, 2)).strides(ResultStrides::Format(4)),
-    op("aten::_upsample_nearest_exact3d", "-", |_, args| sized(&args, Upsample::NearestExact, 3)).strides(ResultStrides::Format(5)),
+    op("aten::_upsample_nearest_exact2d", "-", |_, args| sized(&args, Upsample::NearestExact, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::_upsample_nearest_exact3d", "-", |_, args| sized(&args, Upsample::NearestExact, 3))
+        .strides(ResultStrides::Format(5)),
     op("aten::upsample_linear1d", "-", |_, args| sized(&args, Upsample::Linear, 1)),
-    op("aten::upsample_bilinear2d", "-", |_, args| sized(&args, Upsample::Linear, 2)).strides(ResultStrides::Format(4)),
-    op("aten::upsample_trilinear3d", "-", |_, args| sized(&args, Upsample::Linear, 3)).strides(ResultStrides::Format(5)),
-    op("aten::upsample_bicubic2d", "-", |_, args| sized(&args, Upsample::Cubic, 2)).strides(ResultStrides::Format(4)),
+    op("aten::upsample_bilinear2d", "-", |_, args| sized(&args, Upsample::Linear, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::upsample_trilinear3d", "-", |_, args| sized(&args, Upsample::Linear, 3))
+        .strides(ResultStrides::Format(5)),
+    op("aten::upsample_bicubic2d", "-", |_, args| sized(&args, Upsample::Cubic, 2))
+        .strides(ResultStrides::Format(4)),
     op("aten::_upsample_bilinear2d_aa", "-", |_, args| sized(&args, Upsample::LinearAntialias, 2)),
     op("aten::_upsample_bicubic2d_aa", "-", |_, args| sized(&args, Upsample::CubicAntialias, 2)),
     op("aten::_upsample_lanczos2d_aa", "-", |_, args| sized(&args, Upsample::LanczosAntialias, 2)),
     op("aten::upsample_nearest1d", "vec", |_, args| scaled(&args, Upsample::Nearest, 1)),
-    op("aten::upsample_nearest2d", "vec", |_, args| scaled(&args, Upsample::Nearest, 2)).strides(ResultStrides::Format(4)),
-    op("aten::upsample_nearest3d", "vec", |_, args| scaled(&args, Upsample::Nearest, 3)).strides(ResultStrides::Format(5)),
-    op("aten::_upsample_nearest_exact1d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 1)),
-    op("aten::_upsample_nearest_exact2d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 2)).strides(ResultStrides::Format(4)),
-    op("aten::_upsample_nearest_exact3d", "vec", |_, args| scaled(&args, Upsample::NearestExact, 3)).strides(ResultStrides::Format(5)),
+    op("aten::upsample_nearest2d", "vec", |_, args| scaled(&args, Upsample::Nearest, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::upsample_nearest3d", "vec", |_, args| scaled(&args, Upsample::Nearest, 3))
+        .strides(ResultStrides::Format(5)),
+    op("aten::_upsample_nearest_exact1d", "vec", |_, args| {
+        scaled(&args, Upsample::NearestExact, 1)
+    }),
+    op("aten::_upsample_nearest_exact2d", "vec", |_, args| {
+        scaled(&args, Upsample::NearestExact, 2)
+    })
+    .strides(ResultStrides::Format(4)),
+    op("aten::_upsample_nearest_exact3d", "vec", |_, args| {
+        scaled(&args, Upsample::NearestExact, 3)
+    })
+    .strides(ResultStrides::Format(5)),
     op("aten::upsample_linear1d", "vec", |_, args| scaled(&args, Upsample::Linear, 1)),
-    op("aten::upsample_bilinear2d", "vec", |_, args| scaled(&args, Upsample::Linear, 2)).strides(ResultStrides::Format(4)),
-    op("aten::upsample_trilinear3d", "vec", |_, args| scaled(&args, Upsample::Linear, 3)).strides(ResultStrides::Format(5)),
-    op("aten::upsample_bicubic2d", "vec", |_, args| scaled(&args, Upsample::Cubic, 2)).strides(ResultStrides::Format(4)),
-    op("aten::_upsample_bilinear2d_aa", "vec", |_, args| scaled(&args, Upsample::LinearAntialias, 2)),
+    op("aten::upsample_bilinear2d", "vec", |_, args| scaled(&args, Upsample::Linear, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::upsample_trilinear3d", "vec", |_, args| scaled(&args, Upsample::Linear, 3))
+        .strides(ResultStrides::Format(5)),
+    op("aten::upsample_bicubic2d", "vec", |_, args| scaled(&args, Upsample::Cubic, 2))
+        .strides(ResultStrides::Format(4)),
+    op("aten::_upsample_bilinear2d_aa", "vec", |_, args| {
+        scaled(&args, Upsample::LinearAntialias, 2)
+    }),
     op("aten::_upsample_bicubic2d_aa", "vec", |_, args| scaled(&args, Upsample::CubicAntialias, 2)),
-    op("aten::_upsample_lanczos2d_aa", "vec", |_, args| scaled(&args, Upsample::LanczosAntialias, 2)),
+    op("aten::_upsample_lanczos2d_aa", "vec", |_, args| {
+        scaled(&args, Upsample::LanczosAntialias, 2)
+    }),
     op("aten::pad", "-", |_, args| {
         let mode = args.str(2)?;
         let value = args.get(3);
@@ -60,14 +83,20 @@ pub(crate) const TABLE: Table = &[
             )));
         }
         padded(&args, kind)
-    }).strides(ResultStrides::Padded),
-    op("aten::constant_pad_nd", "-", |_, args| padded(&args, PadMode::Constant(args.scalar(2)?))).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Padded),
+    op("aten::constant_pad_nd", "-", |_, args| padded(&args, PadMode::Constant(args.scalar(2)?)))
+        .strides(ResultStrides::Format(0)),
     op("aten::_pad_circular", "-", |_, args| padded(&args, PadMode::Circular)),
-    op("aten::reflection_pad1d", "-", |_, args| padded_by(&args, PadMode::Reflect, 1)).strides(ResultStrides::Format(0)),
-    op("aten::reflection_pad2d", "-", |_, args| padded_by(&args, PadMode::Reflect, 2)).strides(ResultStrides::Format(4)),
+    op("aten::reflection_pad1d", "-", |_, args| padded_by(&args, PadMode::Reflect, 1))
+        .strides(ResultStrides::Format(0)),
+    op("aten::reflection_pad2d", "-", |_, args| padded_by(&args, PadMode::Reflect, 2))
+        .strides(ResultStrides::Format(4)),
     op("aten::reflection_pad3d", "-", |_, args| padded_by(&args, PadMode::Reflect, 3)),
-    op("aten::replication_pad1d", "-", |_, args| padded_by(&args, PadMode::Replicate, 1)).strides(ResultStrides::Format(0)),
-    op("aten::replication_pad2d", "-", |_, args| padded_by(&args, PadMode::Replicate, 2)).strides(ResultStrides::Format(4)),
+    op("aten::replication_pad1d", "-", |_, args| padded_by(&args, PadMode::Replicate, 1))
+        .strides(ResultStrides::Format(0)),
+    op("aten::replication_pad2d", "-", |_, args| padded_by(&args, PadMode::Replicate, 2))
+        .strides(ResultStrides::Format(4)),
     op("aten::replication_pad3d", "-", |_, args| padded_by(&args, PadMode::Replicate, 3)),
     op("aten::grid_sampler", "-", |_, args| grid_sample(&args)),
     op("aten::grid_sampler_2d", "-", |_, args| grid_sample(&args)),
@@ -77,16 +106,20 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::pixel_shuffle", "-", |_, args| {
         made(kernels::pixel_shuffle(args.tensor(0)?, args.int(1)?))
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
     op("aten::pixel_unshuffle", "-", |_, args| {
         made(kernels::pixel_unshuffle(args.tensor(0)?, args.int(1)?))
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
     op("aten::channel_shuffle", "-", |_, args| {
         made(kernels::channel_shuffle(args.tensor(0)?, args.int(1)?))
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
     op("aten::native_channel_shuffle", "-", |_, args| {
         made(kernels::channel_shuffle(args.tensor(0)?, args.int(1)?))
-    }).strides(ResultStrides::Format(0)),
+    })
+    .strides(ResultStrides::Format(0)),
     op("aten::im2col", "-", |_, args| made(kernels::im2col(args.tensor(0)?, &patches(&args, 1)?))),
     op("aten::col2im", "-", |_, args| {
         made(kernels::col2im(args.tensor(0)?, args.pair(1)?, &patches(&args, 2)?))

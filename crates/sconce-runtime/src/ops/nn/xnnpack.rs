@@ -1,39 +1,42 @@
 //! The layers of XNNPACK that `optimize_for_mobile` puts into programs for phones: convolutions and
 //! linear layers of float32 whose results are clamped.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, ConvOptions, DType, Scalar, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::program::xnnpack_layers::Layer;
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("prepacked::linear_clamp_prepack", "-", |machine, args| Layer::Linear.object(machine, args.0)),
-    op("prepacked::conv2d_clamp_prepack", "-", |machine, args| Layer::Conv2d.object(machine, args.0)),
-    op("prepacked::conv2d_transpose_clamp_prepack", "-", |machine, args| {
-        Layer::TransposeConv2d.object(machine, args.0)
+    op("prepacked::linear_clamp_prepack", "-", |context, args| {
+        Layer::Linear.object(context, args.0)
+    }),
+    op("prepacked::conv2d_clamp_prepack", "-", |context, args| {
+        Layer::Conv2d.object(context, args.0)
+    }),
+    op("prepacked::conv2d_transpose_clamp_prepack", "-", |context, args| {
+        Layer::TransposeConv2d.object(context, args.0)
     }),
     op("prepacked::linear_clamp_run", "-", linear),
-    op("prepacked::conv2d_clamp_run", "-", |machine, args| conv(machine, &args, Layer::Conv2d)),
-    op("prepacked::conv2d_transpose_clamp_run", "-", |machine, args| {
-        conv(machine, &args, Layer::TransposeConv2d)
+    op("prepacked::conv2d_clamp_run", "-", |context, args| conv(context, &args, Layer::Conv2d)),
+    op("prepacked::conv2d_transpose_clamp_run", "-", |context, args| {
+        conv(context, &args, Layer::TransposeConv2d)
     }),
-    op("prepacked::unpack_prepacked_sizes_linear", "-", |machine, args| {
-        let mut parts = Layer::Linear.parts_of(machine, args.get(0))?;
+    op("prepacked::unpack_prepacked_sizes_linear", "-", |context, args| {
+        let mut parts = Layer::Linear.parts_of(context, args.get(0))?;
         let parts = Args(&mut parts);
         Ok(IValue::tuple(vec![sizes(parts.tensor(0)?), bias_sizes(&parts)?]))
     }),
-    op("prepacked::unpack_prepacked_sizes_conv2d", "-", |machine, args| {
-        let mut parts = Layer::Conv2d.parts_of(machine, args.get(0))?;
+    op("prepacked::unpack_prepacked_sizes_conv2d", "-", |context, args| {
+        let mut parts = Layer::Conv2d.parts_of(context, args.get(0))?;
         let parts = Args(&mut parts);
         let mut found = vec![sizes(parts.tensor(0)?), bias_sizes(&parts)?];
         found.extend((2..=5).map(|part| parts.get(part).clone()));
@@ -51,8 +54,8 @@ fn bias_sizes(parts: &Args<'_>) -> Result {
 
 /// What XNNPACK makes of an input whose channels lie last is not followed: PyTorch 1.13 hands it the
 /// numbers in the order of memory.
-fn linear(machine: &mut Machine, args: Args<'_>) -> Result {
-    let mut parts = Layer::Linear.parts_of(machine, args.get(1))?;
+fn linear(context: &mut dyn OpContext, args: Args<'_>) -> Result {
+    let mut parts = Layer::Linear.parts_of(context, args.get(1))?;
     let parts = Args(&mut parts);
     let input = args.tensor(0)?;
     if input.dtype() != DType::Float32 || input.dim() == 0 {
@@ -62,8 +65,8 @@ fn linear(machine: &mut Machine, args: Args<'_>) -> Result {
     clamped(&result.map_err(kernel)?, &parts, Layer::Linear)
 }
 
-fn conv(machine: &mut Machine, args: &Args<'_>, layer: Layer) -> Result {
-    let mut parts = layer.parts_of(machine, args.get(1))?;
+fn conv(context: &mut dyn OpContext, args: &Args<'_>, layer: Layer) -> Result {
+    let mut parts = layer.parts_of(context, args.get(1))?;
     let parts = Args(&mut parts);
     let input = args.tensor(0)?;
     if input.dim() != 4 {

@@ -1,13 +1,12 @@
 //! Casts between numbers, strings and tensors.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_ir::DEVICE_KINDS;
 use sconce_kernels::Scalar;
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::python::math::truncate;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 use crate::value::text::stream_text;
 
@@ -17,8 +16,12 @@ pub(crate) const TABLE: Table = &[
     op("aten::Bool", "int float", |_, args| Ok(Bool(args.real(0)? != 0.0))),
     op("aten::Int", "bool float Scalar str", |_, args| int(&args)),
     op("aten::Float", "int bool Scalar str", |_, args| float(&args)),
-    op("aten::Complex", "Scalar int_bool bool_int float_bool bool_float float_int int_float int_int bool_bool \ float_float Tensor_Tensor Tensor_float float_Tensor Tensor_int int_Tensor Tensor_bool \ bool_Tensor", |_, args| complex(&args)),
-    op("aten::str", "-", |machine, args| Ok(IValue::str(stream_text(machine, args.get(0))?))),
+    op(
+        "aten::Complex",
+        "Scalar int_bool bool_int float_bool bool_float float_int int_float int_int bool_bool float_float Tensor_Tensor Tensor_float float_Tensor Tensor_int int_Tensor Tensor_bool bool_Tensor",
+        |_, args| complex(&args),
+    ),
+    op("aten::str", "-", |context, args| Ok(IValue::str(stream_text(context, args.get(0))?))),
     op("aten::device", "-", |_, args| device(&args.str(0)?, None)),
     op("aten::device", "with_index", |_, args| device(&args.str(0)?, Some(args.int(1)?))),
 ];

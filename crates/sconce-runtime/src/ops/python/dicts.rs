@@ -1,12 +1,11 @@
 //! Dicts.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_ir::Type;
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args};
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 use crate::value::ivalue::{Dict, SHARED, Tuple};
 use crate::value::shared::Shared;
@@ -18,53 +17,61 @@ const KEYS: &str = "str int bool float complex Tensor";
 const DICTS: &str = "Dict_str Dict_int Dict_bool Dict_float Dict_complex Dict_Tensor";
 
 pub(crate) const TABLE: Table = &[
-    op("aten::len", "DICTS", |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
-    op("aten::__getitem__", "DICTS", |machine, args| {
+    op("aten::len", DICTS, |_, args| Ok(Int(args.dict(0)?.read().len() as i64))),
+    op("aten::__getitem__", DICTS, |context, args| {
         let dict = args.dict(0)?;
         let value = dict.read().get(args.get(1)).cloned();
-        value.ok_or_else(|| missing(machine, args.get(1)))
+        value.ok_or_else(|| missing(context, args.get(1)))
     }),
-    op("aten::__contains__", "KEYS", |_, args| {
+    op("aten::__contains__", KEYS, |_, args| {
         Ok(Bool(args.dict(0)?.read().get(args.get(1)).is_some()))
     }),
-    op("aten::get", "KEYS", |_, args| {
+    op("aten::get", KEYS, |_, args| {
         Ok(args.dict(0)?.read().get(args.get(1)).cloned().unwrap_or(IValue::None))
     }),
-    op("aten::get", "default_str default_int default_bool default_float default_complex default_Tensor", |_, mut args| {
+    op(
+        "aten::get",
+        "default_str default_int default_bool default_float default_complex default_Tensor",
+        |_, mut args| {
             let found = args.dict(0)?.read().get(args.get(1)).cloned();
             Ok(found.unwrap_or_else(|| args.take(2)))
-        }),
-    op("aten::setdefault", "KEYS", |machine, mut args| {
+        },
+    ),
+    op("aten::setdefault", KEYS, |context, mut args| {
         let dict = args.dict(0)?;
         let found = dict.read().get(args.get(1)).cloned();
         match found {
             Some(value) => Ok(value),
             None => {
                 let (key, value) = (args.take(1), args.take(2));
-                insert(machine, &dict, key, value.clone())?;
+                insert(context, &dict, key, value.clone())?;
                 Ok(value)
             }
         }
     }),
-    op("aten::_set_item", "KEYS", |machine, mut args| {
+    op("aten::_set_item", KEYS, |context, mut args| {
         let dict = args.dict(0)?;
         let (key, value) = (args.take(1), args.take(2));
-        insert(machine, &dict, key, value)?;
+        insert(context, &dict, key, value)?;
         Ok(IValue::None)
     }),
-    op("aten::Delete", "DICTS", |machine, args| {
+    op("aten::Delete", DICTS, |context, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
-        taken.map(|_| IValue::None).ok_or_else(|| missing(machine, args.get(1)))
+        taken.map(|_| IValue::None).ok_or_else(|| missing(context, args.get(1)))
     }),
-    op("aten::pop", "DICTS", |machine, args| {
+    op("aten::pop", DICTS, |context, args| {
         let taken = args.dict(0)?.write().remove(args.get(1));
-        taken.map(|(_, value)| value).ok_or_else(|| missing(machine, args.get(1)))
+        taken.map(|(_, value)| value).ok_or_else(|| missing(context, args.get(1)))
     }),
-    op("aten::pop", "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float \ Dict_default_complex Dict_default_Tensor", |_, mut args| {
+    op(
+        "aten::pop",
+        "Dict_default_str Dict_default_int Dict_default_bool Dict_default_float Dict_default_complex Dict_default_Tensor",
+        |_, mut args| {
             let taken = args.dict(0)?.write().remove(args.get(1));
             Ok(taken.map_or_else(|| args.take(2), |(_, value)| value))
-        }),
-    op("aten::popitem", "KEYS", |_, args| {
+        },
+    ),
+    op("aten::popitem", KEYS, |_, args| {
         let dict = args.dict(0)?;
         let first = dict.read().entries().next().map(|(key, _)| key.clone());
         let taken = first.and_then(|key| dict.write().remove(&key));
@@ -73,29 +80,29 @@ pub(crate) const TABLE: Table = &[
             None => Err(Raise::message("popitem(): dictionary is empty")),
         }
     }),
-    op("aten::keys", "KEYS", |machine, args| {
+    op("aten::keys", KEYS, |context, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
-        machine.budget.check_items(dict.len())?;
+        context.budget().check_items(dict.len())?;
         let mut keys = Vec::with_capacity(dict.len());
         keys.extend(dict.entries().map(|(key, _)| key.clone()));
         Ok(IValue::list(dict.key.clone(), keys))
     }),
-    op("aten::values", "KEYS", |machine, args| {
+    op("aten::values", KEYS, |context, args| {
         let dict = args.dict(0)?;
         let dict = dict.read();
-        machine.budget.check_items(dict.len())?;
+        context.budget().check_items(dict.len())?;
         let mut values = Vec::with_capacity(dict.len());
         values.extend(dict.entries().map(|(_, value)| value.clone()));
         Ok(IValue::list(dict.value.clone(), values))
     }),
-    op("aten::items", "KEYS", |machine, args| {
+    op("aten::items", KEYS, |context, args| {
         /// What a pair takes beside its place in the list.
         const PAIR: usize = size_of::<Tuple>() + SHARED + 2 * size_of::<IValue>();
         let dict = args.dict(0)?;
         let dict = dict.read();
-        machine.budget.check_items(dict.len())?;
-        machine.budget.check_bytes(dict.len().saturating_mul(PAIR))?;
+        context.budget().check_items(dict.len())?;
+        context.budget().check_bytes(dict.len().saturating_mul(PAIR))?;
         let pair =
             |(key, value): (&IValue, &IValue)| IValue::tuple(vec![key.clone(), value.clone()]);
         let element = Type::tuple(vec![dict.key.clone(), dict.value.clone()]);
@@ -103,23 +110,23 @@ pub(crate) const TABLE: Table = &[
         items.extend(dict.entries().map(pair));
         Ok(IValue::list(element, items))
     }),
-    op("aten::clear", "KEYS", |_, args| {
+    op("aten::clear", KEYS, |_, args| {
         args.dict(0)?.write().clear();
         Ok(IValue::None)
     }),
-    op("aten::update", "KEYS", |machine, args| {
+    op("aten::update", KEYS, |context, args| {
         let (dict, other) = (args.dict(0)?, args.dict(1)?);
         if !dict.is(&other) {
             for (key, value) in other.read().entries() {
-                insert(machine, &dict, key.clone(), value.clone())?;
+                insert(context, &dict, key.clone(), value.clone())?;
             }
         }
         Ok(IValue::None)
     }),
-    op("aten::copy", "DICTS", |machine, args| copy(machine, &args)),
-    op("aten::dict", "DICTS", |machine, args| copy(machine, &args)),
+    op("aten::copy", DICTS, |context, args| copy(context, &args)),
+    op("aten::dict", DICTS, |context, args| copy(context, &args)),
     op("aten::dict", "-", |_, _| Ok(IValue::Dict(Shared::new(Dict::new(Type::Str, Type::Tensor))))),
-    op("aten::dict", "KEYS", |machine, args| {
+    op("aten::dict", KEYS, |context, args| {
         let list = args.list(0)?;
         let list = list.read();
         let Type::Tuple(of) = &list.element else { return Err(no_pairs()) };
@@ -128,7 +135,7 @@ pub(crate) const TABLE: Table = &[
         for item in &list.items {
             let IValue::Tuple(pair) = item else { return Err(no_pairs()) };
             let [key, value] = &*pair.items else { return Err(no_pairs()) };
-            insert(machine, &dict, key.clone(), value.clone())?;
+            insert(context, &dict, key.clone(), value.clone())?;
         }
         Ok(IValue::Dict(dict))
     }),
@@ -138,11 +145,16 @@ fn no_pairs() -> Raise {
     Raise::unsupported("a dict of what are no pairs")
 }
 
-fn insert(machine: &mut Machine, dict: &Shared<Dict>, key: IValue, value: IValue) -> Result<()> {
+fn insert(
+    context: &mut dyn OpContext,
+    dict: &Shared<Dict>,
+    key: IValue,
+    value: IValue,
+) -> Result<()> {
     let (length, growth) = (dict.read().len(), dict.read().growth());
-    machine.budget.check_elements(length)?;
+    context.budget().check_elements(length)?;
     if growth > 0 {
-        machine.budget.check_bytes(growth)?;
+        context.budget().check_bytes(growth)?;
     }
     match dict.write().insert(key, value) {
         true => Ok(()),
@@ -150,19 +162,19 @@ fn insert(machine: &mut Machine, dict: &Shared<Dict>, key: IValue, value: IValue
     }
 }
 
-fn missing(machine: &mut Machine, key: &IValue) -> Raise {
-    match stream_text(machine, key) {
+fn missing(context: &mut dyn OpContext, key: &IValue) -> Raise {
+    match stream_text(context, key) {
         Ok(key) => Raise::message(format!("KeyError: {key}")),
         Err(raise) => raise,
     }
 }
 
-fn copy(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn copy(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let dict = args.dict(0)?;
     let dict = dict.read();
     let copy = Shared::new(Dict::new(dict.key.clone(), dict.value.clone()));
     for (key, value) in dict.entries() {
-        insert(machine, &copy, key.clone(), value.clone())?;
+        insert(context, &copy, key.clone(), value.clone())?;
     }
     Ok(IValue::Dict(copy))
 }

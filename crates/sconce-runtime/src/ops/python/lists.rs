@@ -1,16 +1,15 @@
 //! Lists.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int};
 use crate::value::ivalue::List;
 use crate::value::shared::Shared;
@@ -33,24 +32,24 @@ pub(crate) const TABLE: Table = &[
         remove_at(&args.list(0)?, args.int(1)?)?;
         Ok(IValue::None)
     }),
-    op("aten::append", "t", |machine, mut args| {
+    op("aten::append", "t", |context, mut args| {
         let list = args.list(0)?;
-        grow_by(machine, &list, 1)?;
+        grow_by(context, &list, 1)?;
         let item = args.take(1);
         grow(&list, |items| items.push(item));
         Ok(IValue::List(list))
     }),
-    op("aten::extend", "t", |machine, args| {
+    op("aten::extend", "t", |context, args| {
         let list = args.list(0)?;
         let more = args.list(1)?;
-        grow_by(machine, &list, more.read().items.len())?;
+        grow_by(context, &list, more.read().items.len())?;
         extend(&list, &more);
         Ok(IValue::None)
     }),
-    op("aten::insert", "t", |machine, mut args| {
+    op("aten::insert", "t", |context, mut args| {
         let list = args.list(0)?;
         let length = list.read().items.len();
-        grow_by(machine, &list, 1)?;
+        grow_by(context, &list, 1)?;
         let at = clamp(args.int(1)?, length);
         let item = args.take(2);
         grow(&list, |items| items.insert(at, item));
@@ -71,55 +70,61 @@ pub(crate) const TABLE: Table = &[
         args.list(0)?.write().items.reverse();
         Ok(IValue::None)
     }),
-    op("aten::copy", "t", |machine, args| copy(machine, &args)),
-    op("aten::list", "t", |machine, args| copy(machine, &args)),
-    op("aten::add", "t", |machine, args| {
+    op("aten::copy", "t", |context, args| copy(context, &args)),
+    op("aten::list", "t", |context, args| copy(context, &args)),
+    op("aten::add", "t", |context, args| {
         let (a, b) = (args.list(0)?, args.list(1)?);
         let (a, b) = (a.read(), b.read());
-        machine.budget.check_items(a.items.len() + b.items.len())?;
+        context.budget().check_items(a.items.len() + b.items.len())?;
         let items = a.items.iter().chain(&b.items).cloned().collect();
         Ok(IValue::list(a.element.clone(), items))
-    }).strides(ResultStrides::Numbers),
-    op("aten::add_", "t", |machine, args| {
+    })
+    .strides(ResultStrides::Numbers),
+    op("aten::add_", "t", |context, args| {
         let list = args.list(0)?;
         let more = args.list(1)?;
-        grow_by(machine, &list, more.read().items.len())?;
+        grow_by(context, &list, more.read().items.len())?;
         extend(&list, &more);
         Ok(IValue::List(list))
     }),
-    op("aten::mul", "left_t", |machine, args| repeat(machine, &args.list(0)?, args.int(1)?)).strides(ResultStrides::Numbers),
-    op("aten::mul_", "t", |machine, args| {
+    op("aten::mul", "left_t", |context, args| repeat(context, &args.list(0)?, args.int(1)?))
+        .strides(ResultStrides::Numbers),
+    op("aten::mul_", "t", |context, args| {
         let list = args.list(0)?;
-        let IValue::List(repeated) = repeat(machine, &list, args.int(1)?)? else {
+        let IValue::List(repeated) = repeat(context, &list, args.int(1)?)? else {
             return Ok(IValue::None);
         };
         let items = std::mem::take(&mut repeated.write().items);
         grow(&list, |old| *old = items);
         Ok(IValue::List(list))
     }),
-    op("aten::mul", "right_", |machine, args| repeat(machine, &args.list(1)?, args.int(0)?)).strides(ResultStrides::Numbers),
-    op("aten::slice", "t", |machine, args| {
+    op("aten::mul", "right_", |context, args| repeat(context, &args.list(1)?, args.int(0)?))
+        .strides(ResultStrides::Numbers),
+    op("aten::slice", "t", |context, args| {
         let list = args.list(0)?;
         let list = list.read();
         let step = args.int(3)?;
         let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
         let count = slice(start, end, step, list.items.len())?.count();
         // An iterator of an unknown length makes room for twice as much.
-        machine.budget.check_items(count)?;
+        context.budget().check_items(count)?;
         let places = slice(start, end, step, list.items.len())?.take(count);
         let mut items = Vec::with_capacity(count);
         items.extend(places.filter_map(|at| list.items.get(at).cloned()));
         Ok(IValue::list(list.element.clone(), items))
     }),
     op("aten::__contains__", "int_list float_list", |_, args| Ok(Bool(find(&args)?.is_some()))),
-    op("aten::eq", "Tensor_list", |_, args| Ok(Bool(same_tensors(&args)?))).strides(ResultStrides::Numbers),
-    op("aten::ne", "Tensor_list", |_, args| Ok(Bool(!same_tensors(&args)?))).strides(ResultStrides::Numbers),
-    op("aten::index", "list_int list_float list_bool list_str list_Tensor", |_, args| {
-        match find(&args)? {
-            Some(at) => Ok(Int(at as i64)),
-            None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
-        }
-    }).strides(ResultStrides::Indexed),
+    op("aten::eq", "Tensor_list", |_, args| Ok(Bool(same_tensors(&args)?)))
+        .strides(ResultStrides::Numbers),
+    op("aten::ne", "Tensor_list", |_, args| Ok(Bool(!same_tensors(&args)?)))
+        .strides(ResultStrides::Numbers),
+    op("aten::index", "list_int list_float list_bool list_str list_Tensor", |_, args| match find(
+        &args,
+    )? {
+        Some(at) => Ok(Int(at as i64)),
+        None => Err(Raise::message(format!("'{}' is not in list", shown(args.get(1))))),
+    })
+    .strides(ResultStrides::Indexed),
     op("aten::remove", "int float bool str Tensor", |_, args| match find(&args)? {
         Some(at) => {
             args.list(0)?.write().items.remove(at);
@@ -174,9 +179,9 @@ pub(crate) const TABLE: Table = &[
     op("aten::all", "int float bool", |_, args| {
         Ok(Bool(args.list(0)?.read().items.iter().all(is_true)))
     }),
-    op("prim::rangelist", "-", |machine, args| {
+    op("prim::rangelist", "-", |context, args| {
         let count = usize::try_from(args.int(0)?).unwrap_or(0);
-        machine.budget.check_items(count)?;
+        context.budget().check_items(count)?;
         Ok(IValue::list(Type::Int, (0..count as i64).map(Int).collect()))
     }),
 ];
@@ -240,9 +245,9 @@ fn item(args: &Args<'_>) -> Result {
 
 /// Asks for so many more items in a list.
 #[inline]
-fn grow_by(machine: &mut Machine, list: &Shared<List>, more: usize) -> Result<()> {
+fn grow_by(context: &mut dyn OpContext, list: &Shared<List>, more: usize) -> Result<()> {
     let list = list.read();
-    Ok(machine.budget.check_growth(&list.items, list.items.len().saturating_add(more))?)
+    Ok(context.budget().check_growth(&list.items, list.items.len().saturating_add(more))?)
 }
 
 /// Adds the items of another list, which may be the same one.
@@ -260,19 +265,19 @@ fn grow(list: &Shared<List>, change: impl FnOnce(&mut Vec<IValue>)) {
     list.recharge();
 }
 
-fn copy(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn copy(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     let list = args.list(0)?;
     let list = list.read();
-    machine.budget.check_items(list.items.len())?;
+    context.budget().check_items(list.items.len())?;
     Ok(IValue::list(list.element.clone(), list.items.clone()))
 }
 
-fn repeat(machine: &mut Machine, list: &Shared<List>, times: i64) -> Result {
+fn repeat(context: &mut dyn OpContext, list: &Shared<List>, times: i64) -> Result {
     let list = list.read();
     // The standard library's words, which are all that PyTorch has to say.
     let times = usize::try_from(times).map_err(|_| Raise::message("vector::reserve"))?;
     let count = list.items.len().saturating_mul(times);
-    machine.budget.check_items(count)?;
+    context.budget().check_items(count)?;
     let mut items = Vec::with_capacity(count);
     items.extend(std::iter::repeat_n(&list.items, times).flatten().cloned());
     Ok(IValue::list(list.element.clone(), items))

@@ -1,13 +1,12 @@
 //! Functions of the `math` module.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use num_complex::Complex64 as C;
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::python::numbers::single;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -20,85 +19,135 @@ const ANY: &str = "int float complex";
 const REALS: &str = "int float int_float float_int -";
 
 pub(crate) const TABLE: Table = &[
-    op("aten::sin", "ANY", |_, args| elementary(&args, f64::sin, C::sin)).strides(ResultStrides::Elements),
-    op("aten::sin", "Scalar", |_, args| single(elementary(&args, f64::sin, C::sin))).strides(ResultStrides::Elements),
-    op("aten::cos", "ANY", |_, args| elementary(&args, f64::cos, C::cos)).strides(ResultStrides::Elements),
-    op("aten::cos", "Scalar", |_, args| single(elementary(&args, f64::cos, C::cos))).strides(ResultStrides::Elements),
-    op("aten::tan", "ANY", |_, args| elementary(&args, f64::tan, C::tan)).strides(ResultStrides::Elements),
-    op("aten::tan", "Scalar", |_, args| single(elementary(&args, f64::tan, C::tan))).strides(ResultStrides::Elements),
-    op("aten::asin", "ANY", |_, args| elementary(&args, f64::asin, C::asin)).strides(ResultStrides::Elements),
-    op("aten::asin", "Scalar", |_, args| single(elementary(&args, f64::asin, C::asin))).strides(ResultStrides::Elements),
-    op("aten::acos", "ANY", |_, args| elementary(&args, f64::acos, C::acos)).strides(ResultStrides::Elements),
-    op("aten::acos", "Scalar", |_, args| single(elementary(&args, f64::acos, C::acos))).strides(ResultStrides::Elements),
-    op("aten::atan", "ANY", |_, args| elementary(&args, f64::atan, C::atan)).strides(ResultStrides::Elements),
-    op("aten::atan", "Scalar", |_, args| single(elementary(&args, f64::atan, C::atan))).strides(ResultStrides::Elements),
-    op("aten::sinh", "ANY", |_, args| elementary(&args, f64::sinh, C::sinh)).strides(ResultStrides::Elements),
-    op("aten::sinh", "Scalar", |_, args| single(elementary(&args, f64::sinh, C::sinh))).strides(ResultStrides::Elements),
-    op("aten::cosh", "ANY", |_, args| elementary(&args, f64::cosh, C::cosh)).strides(ResultStrides::Elements),
-    op("aten::cosh", "Scalar", |_, args| single(elementary(&args, f64::cosh, C::cosh))).strides(ResultStrides::Elements),
-    op("aten::tanh", "ANY", |_, args| elementary(&args, f64::tanh, C::tanh)).strides(ResultStrides::Elements),
-    op("aten::tanh", "Scalar", |_, args| single(elementary(&args, f64::tanh, C::tanh))).strides(ResultStrides::Elements),
-    op("aten::asinh", "ANY", |_, args| elementary(&args, f64::asinh, C::asinh)).strides(ResultStrides::Elements),
-    op("aten::asinh", "Scalar", |_, args| single(elementary(&args, f64::asinh, C::asinh))).strides(ResultStrides::Elements),
-    op("aten::acosh", "ANY", |_, args| elementary(&args, f64::acosh, C::acosh)).strides(ResultStrides::Elements),
-    op("aten::acosh", "Scalar", |_, args| single(elementary(&args, f64::acosh, C::acosh))).strides(ResultStrides::Elements),
-    op("aten::atanh", "ANY", |_, args| elementary(&args, f64::atanh, C::atanh)).strides(ResultStrides::Elements),
-    op("aten::atanh", "Scalar", |_, args| single(elementary(&args, f64::atanh, C::atanh))).strides(ResultStrides::Elements),
-    op("aten::sqrt", "ANY", |_, args| elementary(&args, f64::sqrt, C::sqrt)).strides(ResultStrides::Elements),
-    op("aten::sqrt", "Scalar", |_, args| single(elementary(&args, f64::sqrt, C::sqrt))).strides(ResultStrides::Elements),
-    op("aten::exp", "ANY", |_, args| elementary(&args, f64::exp, C::exp)).strides(ResultStrides::Elements),
-    op("aten::exp", "Scalar", |_, args| single(elementary(&args, f64::exp, C::exp))).strides(ResultStrides::Elements),
-    op("aten::log", "ANY", |_, args| elementary(&args, f64::ln, C::ln)).strides(ResultStrides::Elements),
-    op("aten::log", "Scalar", |_, args| single(elementary(&args, f64::ln, C::ln))).strides(ResultStrides::Elements),
-    op("aten::log10", "ANY", |_, args| elementary(&args, f64::log10, C::log10)).strides(ResultStrides::Elements),
-    op("aten::log10", "Scalar", |_, args| single(elementary(&args, f64::log10, C::log10))).strides(ResultStrides::Elements),
+    op("aten::sin", ANY, |_, args| elementary(&args, f64::sin, C::sin))
+        .strides(ResultStrides::Elements),
+    op("aten::sin", "Scalar", |_, args| single(elementary(&args, f64::sin, C::sin)))
+        .strides(ResultStrides::Elements),
+    op("aten::cos", ANY, |_, args| elementary(&args, f64::cos, C::cos))
+        .strides(ResultStrides::Elements),
+    op("aten::cos", "Scalar", |_, args| single(elementary(&args, f64::cos, C::cos)))
+        .strides(ResultStrides::Elements),
+    op("aten::tan", ANY, |_, args| elementary(&args, f64::tan, C::tan))
+        .strides(ResultStrides::Elements),
+    op("aten::tan", "Scalar", |_, args| single(elementary(&args, f64::tan, C::tan)))
+        .strides(ResultStrides::Elements),
+    op("aten::asin", ANY, |_, args| elementary(&args, f64::asin, C::asin))
+        .strides(ResultStrides::Elements),
+    op("aten::asin", "Scalar", |_, args| single(elementary(&args, f64::asin, C::asin)))
+        .strides(ResultStrides::Elements),
+    op("aten::acos", ANY, |_, args| elementary(&args, f64::acos, C::acos))
+        .strides(ResultStrides::Elements),
+    op("aten::acos", "Scalar", |_, args| single(elementary(&args, f64::acos, C::acos)))
+        .strides(ResultStrides::Elements),
+    op("aten::atan", ANY, |_, args| elementary(&args, f64::atan, C::atan))
+        .strides(ResultStrides::Elements),
+    op("aten::atan", "Scalar", |_, args| single(elementary(&args, f64::atan, C::atan)))
+        .strides(ResultStrides::Elements),
+    op("aten::sinh", ANY, |_, args| elementary(&args, f64::sinh, C::sinh))
+        .strides(ResultStrides::Elements),
+    op("aten::sinh", "Scalar", |_, args| single(elementary(&args, f64::sinh, C::sinh)))
+        .strides(ResultStrides::Elements),
+    op("aten::cosh", ANY, |_, args| elementary(&args, f64::cosh, C::cosh))
+        .strides(ResultStrides::Elements),
+    op("aten::cosh", "Scalar", |_, args| single(elementary(&args, f64::cosh, C::cosh)))
+        .strides(ResultStrides::Elements),
+    op("aten::tanh", ANY, |_, args| elementary(&args, f64::tanh, C::tanh))
+        .strides(ResultStrides::Elements),
+    op("aten::tanh", "Scalar", |_, args| single(elementary(&args, f64::tanh, C::tanh)))
+        .strides(ResultStrides::Elements),
+    op("aten::asinh", ANY, |_, args| elementary(&args, f64::asinh, C::asinh))
+        .strides(ResultStrides::Elements),
+    op("aten::asinh", "Scalar", |_, args| single(elementary(&args, f64::asinh, C::asinh)))
+        .strides(ResultStrides::Elements),
+    op("aten::acosh", ANY, |_, args| elementary(&args, f64::acosh, C::acosh))
+        .strides(ResultStrides::Elements),
+    op("aten::acosh", "Scalar", |_, args| single(elementary(&args, f64::acosh, C::acosh)))
+        .strides(ResultStrides::Elements),
+    op("aten::atanh", ANY, |_, args| elementary(&args, f64::atanh, C::atanh))
+        .strides(ResultStrides::Elements),
+    op("aten::atanh", "Scalar", |_, args| single(elementary(&args, f64::atanh, C::atanh)))
+        .strides(ResultStrides::Elements),
+    op("aten::sqrt", ANY, |_, args| elementary(&args, f64::sqrt, C::sqrt))
+        .strides(ResultStrides::Elements),
+    op("aten::sqrt", "Scalar", |_, args| single(elementary(&args, f64::sqrt, C::sqrt)))
+        .strides(ResultStrides::Elements),
+    op("aten::exp", ANY, |_, args| elementary(&args, f64::exp, C::exp))
+        .strides(ResultStrides::Elements),
+    op("aten::exp", "Scalar", |_, args| single(elementary(&args, f64::exp, C::exp)))
+        .strides(ResultStrides::Elements),
+    op("aten::log", ANY, |_, args| elementary(&args, f64::ln, C::ln))
+        .strides(ResultStrides::Elements),
+    op("aten::log", "Scalar", |_, args| single(elementary(&args, f64::ln, C::ln)))
+        .strides(ResultStrides::Elements),
+    op("aten::log10", ANY, |_, args| elementary(&args, f64::log10, C::log10))
+        .strides(ResultStrides::Elements),
+    op("aten::log10", "Scalar", |_, args| single(elementary(&args, f64::log10, C::log10)))
+        .strides(ResultStrides::Elements),
     op("aten::log", "int_int float_float int_float float_int Scalar_Scalar", |_, args| {
         Ok(Float(args.real(0)?.ln() / args.real(1)?.ln()))
-    }).strides(ResultStrides::Elements),
-    op("aten::log", "complex_complex int_complex complex_int float_complex complex_float", |_, args| {
+    })
+    .strides(ResultStrides::Elements),
+    op(
+        "aten::log",
+        "complex_complex int_complex complex_int float_complex complex_float",
+        |_, args| {
             let quotient = complex(&args, 0)?.ln() / complex(&args, 1)?.ln();
             Ok(Complex(quotient.re, quotient.im))
-        }).strides(ResultStrides::Elements),
-    op("aten::expm1", "REAL", |_, args| real(&args, f64::exp_m1)).strides(ResultStrides::Elements),
-    op("aten::expm1", "Scalar", |_, args| single(real(&args, f64::exp_m1))).strides(ResultStrides::Elements),
-    op("aten::log1p", "REAL", |_, args| real(&args, f64::ln_1p)).strides(ResultStrides::Elements),
-    op("aten::log1p", "Scalar", |_, args| single(real(&args, f64::ln_1p))).strides(ResultStrides::Elements),
-    op("aten::erf", "REAL", |_, args| real(&args, libm::erf)).strides(ResultStrides::Elements),
-    op("aten::erf", "Scalar", |_, args| single(real(&args, libm::erf))).strides(ResultStrides::Elements),
-    op("aten::erfc", "REAL", |_, args| real(&args, libm::erfc)).strides(ResultStrides::Elements),
-    op("aten::erfc", "Scalar", |_, args| single(real(&args, libm::erfc))).strides(ResultStrides::Elements),
-    op("aten::gamma", "REAL", |_, args| real(&args, libm::tgamma)),
+        },
+    )
+    .strides(ResultStrides::Elements),
+    op("aten::expm1", REAL, |_, args| real(&args, f64::exp_m1)).strides(ResultStrides::Elements),
+    op("aten::expm1", "Scalar", |_, args| single(real(&args, f64::exp_m1)))
+        .strides(ResultStrides::Elements),
+    op("aten::log1p", REAL, |_, args| real(&args, f64::ln_1p)).strides(ResultStrides::Elements),
+    op("aten::log1p", "Scalar", |_, args| single(real(&args, f64::ln_1p)))
+        .strides(ResultStrides::Elements),
+    op("aten::erf", REAL, |_, args| real(&args, libm::erf)).strides(ResultStrides::Elements),
+    op("aten::erf", "Scalar", |_, args| single(real(&args, libm::erf)))
+        .strides(ResultStrides::Elements),
+    op("aten::erfc", REAL, |_, args| real(&args, libm::erfc)).strides(ResultStrides::Elements),
+    op("aten::erfc", "Scalar", |_, args| single(real(&args, libm::erfc)))
+        .strides(ResultStrides::Elements),
+    op("aten::gamma", REAL, |_, args| real(&args, libm::tgamma)),
     op("aten::gamma", "Scalar", |_, args| single(real(&args, libm::tgamma))),
-    op("aten::lgamma", "REAL", |_, args| real(&args, libm::lgamma)).strides(ResultStrides::Elements),
-    op("aten::lgamma", "Scalar", |_, args| single(real(&args, libm::lgamma))).strides(ResultStrides::Elements),
-    op("aten::fabs", "REAL", |_, args| real(&args, f64::abs)),
+    op("aten::lgamma", REAL, |_, args| real(&args, libm::lgamma))
+        .strides(ResultStrides::Elements),
+    op("aten::lgamma", "Scalar", |_, args| single(real(&args, libm::lgamma)))
+        .strides(ResultStrides::Elements),
+    op("aten::fabs", REAL, |_, args| real(&args, f64::abs)),
     op("aten::fabs", "Scalar", |_, args| single(real(&args, f64::abs))),
-    op("aten::round", "REAL", |_, args| real(&args, f64::round_ties_even)).strides(ResultStrides::Elements),
-    op("aten::round", "Scalar", |_, args| single(real(&args, f64::round_ties_even))).strides(ResultStrides::Elements),
-    op("aten::degrees", "REAL", |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
+    op("aten::round", REAL, |_, args| real(&args, f64::round_ties_even))
+        .strides(ResultStrides::Elements),
+    op("aten::round", "Scalar", |_, args| single(real(&args, f64::round_ties_even)))
+        .strides(ResultStrides::Elements),
+    op("aten::degrees", REAL, |_, args| real(&args, |a| a * 180.0 / std::f64::consts::PI)),
     op("aten::degrees", "Scalar", |_, args| {
         single(real(&args, |a| a * 180.0 / std::f64::consts::PI))
     }),
-    op("aten::radians", "REAL", |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
+    op("aten::radians", REAL, |_, args| real(&args, |a| a * (std::f64::consts::PI / 180.0))),
     op("aten::radians", "Scalar", |_, args| {
         single(real(&args, |a| a * (std::f64::consts::PI / 180.0)))
     }),
-    op("aten::angle", "ANY", |_, args| angle(&args)).strides(ResultStrides::Elements),
+    op("aten::angle", ANY, |_, args| angle(&args)).strides(ResultStrides::Elements),
     op("aten::angle", "Scalar", |_, args| single(angle(&args))).strides(ResultStrides::Elements),
     op("aten::polar", "int float int_float float_int Scalar_Scalar", |_, args| {
         let (length, angle) = (args.real(0)?, args.real(1)?);
         Ok(Complex(length * angle.cos(), length * angle.sin()))
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::frexp", "-", |_, args| {
         let (fraction, exponent) = libm::frexp(args.real(0)?);
         Ok(IValue::tuple(vec![Float(fraction), Int(i64::from(exponent))]))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::atan2", "int float int_float float_int Scalar_Scalar", |_, args| {
         reals(&args, f64::atan2)
-    }).strides(ResultStrides::Numbers),
-    op("aten::copysign", "REALS", |_, args| reals(&args, f64::copysign)).strides(ResultStrides::Numbers),
-    op("aten::fmod", "REALS", |_, args| reals(&args, |a, b| a % b)).strides(ResultStrides::Numbers),
-    op("aten::mathremainder", "REALS", |_, args| reals(&args, ieee_rest)),
+    })
+    .strides(ResultStrides::Numbers),
+    op("aten::copysign", REALS, |_, args| reals(&args, f64::copysign))
+        .strides(ResultStrides::Numbers),
+    op("aten::fmod", REALS, |_, args| reals(&args, |a, b| a % b)).strides(ResultStrides::Numbers),
+    op("aten::mathremainder", REALS, |_, args| reals(&args, ieee_rest)),
     op("aten::ldexp", "-", |_, args| {
         let exponent = args.int(1)?.clamp(-5000, 5000) as i32;
         Ok(Float(scale(args.real(0)?, exponent)))
@@ -115,7 +164,8 @@ pub(crate) const TABLE: Table = &[
                 if beyond < 0.0 { whole.wrapping_sub(1) } else { whole }
             },
         )
-    }).strides(ResultStrides::Elements),
+    })
+    .strides(ResultStrides::Elements),
     op("aten::ceil", "int float Scalar", |_, args| match args.get(0) {
         Int(value) => Ok(Int(*value)),
         _ => whole(
@@ -124,19 +174,26 @@ pub(crate) const TABLE: Table = &[
                 if beyond > 0.0 { whole.wrapping_add(1) } else { whole }
             },
         ),
-    }).strides(ResultStrides::Elements),
-    op("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan())).strides(ResultStrides::Elements),
+    })
+    .strides(ResultStrides::Elements),
+    op("aten::isnan", "float complex", |_, args| test(&args, |re, im| re.is_nan() || im.is_nan()))
+        .strides(ResultStrides::Elements),
     op("aten::isinf", "float complex", |_, args| {
         test(&args, |re, im| re.is_infinite() || im.is_infinite())
-    }).strides(ResultStrides::Elements),
+    })
+    .strides(ResultStrides::Elements),
     op("aten::isfinite", "float complex", |_, args| {
         test(&args, |re, im| re.is_finite() && im.is_finite())
-    }).strides(ResultStrides::Elements),
+    })
+    .strides(ResultStrides::Elements),
     op("aten::gcd", "int", |_, args| {
         Ok(Int(gcd(args.int(0)?.unsigned_abs(), args.int(1)?.unsigned_abs()) as i64))
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::factorial", "int", |_, args| factorial(args.int(0)?)),
-    op("aten::__range_length", "-", |_, args| range_length(args.int(0)?, args.int(1)?, args.int(2)?)),
+    op("aten::__range_length", "-", |_, args| {
+        range_length(args.int(0)?, args.int(1)?, args.int(2)?)
+    }),
     op("aten::__derive_index", "-", |_, args| {
         Ok(Int(args.int(1)?.wrapping_add(args.int(0)?.wrapping_mul(args.int(2)?))))
     }),

@@ -1,16 +1,14 @@
 //! Tensors of nested lists of numbers, and back.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use num_complex::Complex as Number;
 use sconce_ir::Type;
 use sconce_kernels::{DType, Scalar, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::{Error, Raise};
-use crate::ops::descriptor::size_guard;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op, size_guard};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -21,11 +19,11 @@ const MAX_DIMS: usize = 64;
 pub(crate) const TABLE: Table = &[
     op("aten::tensor", "bool float int complex", |_, args| of_number(&args)),
     op("aten::as_tensor", "bool float int complex", |_, args| of_number(&args)),
-    op("aten::tensor", "-", |machine, args| match args.bool(3)? {
-        false => of_list(machine, &args),
+    op("aten::tensor", "-", |context, args| match args.bool(3)? {
+        false => of_list(context, &args),
         true => Err(Raise::unsupported("a tensor that needs gradients")),
     }),
-    op("aten::as_tensor", "list", |machine, args| of_list(machine, &args)),
+    op("aten::as_tensor", "list", |context, args| of_list(context, &args)),
     op("aten::as_tensor", "-", |_, args| {
         args.on_cpu(2)?;
         let data = args.tensor(0)?;
@@ -66,13 +64,13 @@ fn of_number(args: &Args<'_>) -> Result {
     })
 }
 
-fn of_list(machine: &mut Machine, args: &Args<'_>) -> Result {
+fn of_list(context: &mut dyn OpContext, args: &Args<'_>) -> Result {
     args.on_cpu(2)?;
     let sizes = sizes_of(args.get(0))?;
     let count = sizes.iter().copied().fold(1, usize::saturating_mul);
     // The numbers in one row, and as numbers of the dtype.
-    machine.budget.check_items(count)?;
-    machine.budget.check_bytes(count.saturating_mul(size_of::<IValue>() + size_of::<f64>()))?;
+    context.budget().check_items(count)?;
+    context.budget().check_bytes(count.saturating_mul(size_of::<IValue>() + size_of::<f64>()))?;
     // The lists need not be as long as their first ones say.
     let mut numbers = Vec::new();
     collect(args.get(0), &sizes, 0, &mut numbers)?;

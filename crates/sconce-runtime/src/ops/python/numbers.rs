@@ -1,13 +1,12 @@
 //! Arithmetic and comparisons of numbers.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use std::cmp::Ordering;
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args};
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -19,56 +18,75 @@ const EQUAL: &str = "int float int_float float_int complex float_complex complex
                      device enum int_list float_list bool_list str_list";
 
 pub(crate) const TABLE: Table = &[
-    op("aten::add", "ALL", |_, args| {
+    op("aten::add", ALL, |_, args| {
         arithmetic(&args, i64::wrapping_add, |a, b| a + b, |a, b| (a.0 + b.0, a.1 + b.1))
-    }).strides(ResultStrides::Numbers),
-    op("aten::sub", "ALL", |_, args| {
+    })
+    .strides(ResultStrides::Numbers),
+    op("aten::sub", ALL, |_, args| {
         arithmetic(&args, i64::wrapping_sub, |a, b| a - b, |a, b| (a.0 - b.0, a.1 - b.1))
-    }).strides(ResultStrides::Numbers),
-    op("aten::mul", "ALL", |_, args| {
+    })
+    .strides(ResultStrides::Numbers),
+    op("aten::mul", ALL, |_, args| {
         arithmetic(
             &args,
             i64::wrapping_mul,
             |a, b| a * b,
             |a, b| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0),
         )
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::div", "int float complex -", divide).strides(ResultStrides::Numbers),
     op("aten::floordiv", "int float int_float float_int -", floor_divide),
-    op("aten::remainder", "int float int_float float_int -", remainder).strides(ResultStrides::Numbers),
+    op("aten::remainder", "int float int_float float_int -", remainder)
+        .strides(ResultStrides::Numbers),
     op("aten::__round_to_zero_floordiv", "int", round_to_zero),
     op("aten::divmod", "int float int_float float_int", divmod),
-    op("aten::pow", "int float int_float float_int Scalar_Scalar complex float_complex complex_float", power),
+    op(
+        "aten::pow",
+        "int float int_float float_int Scalar_Scalar complex float_complex complex_float",
+        power,
+    ),
     op("aten::pow", "int_to_int", |_, args| match u32::try_from(args.int(1)?) {
         Ok(exponent) => Ok(Int(args.int(0)?.wrapping_pow(exponent))),
         Err(_) => Err(Raise::unsupported("aten::pow.int_to_int with a negative exponent")),
     }),
-    op("aten::neg", "int float complex", |_, args| negative(args.get(0))).strides(ResultStrides::Elements),
-    op("aten::neg", "Scalar", |_, args| single(negative(args.get(0)))).strides(ResultStrides::Elements),
+    op("aten::neg", "int float complex", |_, args| negative(args.get(0)))
+        .strides(ResultStrides::Elements),
+    op("aten::neg", "Scalar", |_, args| single(negative(args.get(0))))
+        .strides(ResultStrides::Elements),
     op("prim::abs", "int float complex", |_, args| absolute(args.get(0))),
     op("prim::abs", "Scalar", |_, args| single(absolute(args.get(0)))),
-    op("prim::min", "REAL", |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
-    op("prim::max", "REAL", |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
-    op("aten::eq", "EQUAL", |_, args| Ok(Bool(equal(&args)?))).strides(ResultStrides::Numbers),
-    op("aten::ne", "EQUAL", |_, args| Ok(Bool(!equal(&args)?))).strides(ResultStrides::Numbers),
+    op("prim::min", REAL, |_, args| pick(&args, |a, b| a < b, |a, b| a < b)),
+    op("prim::max", REAL, |_, args| pick(&args, |a, b| a > b, |a, b| a > b)),
+    op("aten::eq", EQUAL, |_, args| Ok(Bool(equal(&args)?))).strides(ResultStrides::Numbers),
+    op("aten::ne", EQUAL, |_, args| Ok(Bool(!equal(&args)?))).strides(ResultStrides::Numbers),
     op("aten::lt", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order == Ordering::Less)
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::gt", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order == Ordering::Greater)
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::le", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order != Ordering::Greater)
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::ge", "int float int_float float_int - str", |_, args| {
         compare(&args, |order| order != Ordering::Less)
-    }).strides(ResultStrides::Numbers),
-    op("aten::__and__", "bool int", |_, args| bits(&args, |a, b| a & b, |a, b| a & b)).strides(ResultStrides::Numbers),
-    op("aten::__or__", "bool int", |_, args| bits(&args, |a, b| a | b, |a, b| a | b)).strides(ResultStrides::Numbers),
-    op("aten::__xor__", "bool int", |_, args| bits(&args, |a, b| a ^ b, |a, b| a ^ b)).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
+    op("aten::__and__", "bool int", |_, args| bits(&args, |a, b| a & b, |a, b| a & b))
+        .strides(ResultStrides::Numbers),
+    op("aten::__or__", "bool int", |_, args| bits(&args, |a, b| a | b, |a, b| a | b))
+        .strides(ResultStrides::Numbers),
+    op("aten::__xor__", "bool int", |_, args| bits(&args, |a, b| a ^ b, |a, b| a ^ b))
+        .strides(ResultStrides::Numbers),
     op("aten::__not__", "-", |_, args| Ok(Bool(!args.bool(0)?))),
-    op("aten::__lshift__", "int", |_, args| shift(&args, i64::wrapping_shl)).strides(ResultStrides::Numbers),
-    op("aten::__rshift__", "int", |_, args| shift(&args, i64::wrapping_shr)).strides(ResultStrides::Numbers),
+    op("aten::__lshift__", "int", |_, args| shift(&args, i64::wrapping_shl))
+        .strides(ResultStrides::Numbers),
+    op("aten::__rshift__", "int", |_, args| shift(&args, i64::wrapping_shr))
+        .strides(ResultStrides::Numbers),
 ];
 
 fn no_number<T>() -> Result<T> {
@@ -130,7 +148,7 @@ fn arithmetic(
     })
 }
 
-fn divide(_: &mut Machine, args: Args<'_>) -> Result {
+fn divide(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     if let (Complex(..), _) | (_, Complex(..)) = (args.get(0), args.get(1)) {
         let quotient = number(complex(args.get(0))?) / number(complex(args.get(1))?);
         return Ok(Complex(quotient.re, quotient.im));
@@ -163,14 +181,14 @@ pub(crate) fn floor_rest(a: i64, b: i64) -> Result<i64> {
     Ok(b.wrapping_add(a.wrapping_rem(b)).wrapping_rem(b))
 }
 
-fn floor_divide(_: &mut Machine, args: Args<'_>) -> Result {
+fn floor_divide(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     match (args.get(0), args.get(1)) {
         (Int(a), Int(b)) => Ok(Int(floor_quotient(*a, *b)?)),
         _ => Ok(Float((args.real(0)? / args.real(1)?).floor())),
     }
 }
 
-fn remainder(_: &mut Machine, args: Args<'_>) -> Result {
+fn remainder(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     match (args.get(0), args.get(1)) {
         (Int(a), Int(b)) => Ok(Int(floor_rest(*a, *b)?)),
         _ => {
@@ -180,14 +198,14 @@ fn remainder(_: &mut Machine, args: Args<'_>) -> Result {
     }
 }
 
-fn round_to_zero(_: &mut Machine, args: Args<'_>) -> Result {
+fn round_to_zero(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     match args.int(1)? {
         0 => Err(by_zero()),
         b => Ok(Int(args.int(0)?.wrapping_div(b))),
     }
 }
 
-fn divmod(_: &mut Machine, args: Args<'_>) -> Result {
+fn divmod(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     let zero = || Raise::message("ZeroDivisionError: integer division or modulo by zero");
     match (args.get(0), args.get(1)) {
         (Int(_), Int(0)) => Err(zero()),
@@ -210,7 +228,7 @@ fn divmod(_: &mut Machine, args: Args<'_>) -> Result {
     }
 }
 
-fn power(_: &mut Machine, args: Args<'_>) -> Result {
+fn power(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     let zero = || Raise::message("0.0 cannot be raised to a negative power");
     match (args.get(0), args.get(1)) {
         (Complex(..), _) | (_, Complex(..)) => {

@@ -1,14 +1,13 @@
 //! What fits nowhere else: identity, text from formats, futures, warnings, modes.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args};
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int};
 use crate::value::ivalue::{Future, Tuple};
 use crate::value::text::{InMemory, Output, write_text};
@@ -24,9 +23,9 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::format", "-", format),
     op("aten::percentFormat", "-", percent_format),
-    op("aten::warn", "-", |machine, args| {
+    op("aten::warn", "-", |context, args| {
         let message = args.str(0)?;
-        machine.warn(&message);
+        context.warn(&message);
         Ok(IValue::None)
     }),
     op("aten::wait", "-", |_, args| waited(&args)),
@@ -59,26 +58,26 @@ fn waited(args: &Args<'_>) -> Result {
 }
 
 /// `"{}".format(…)`: each pair of braces is the next argument.
-fn format(machine: &mut Machine, args: Args<'_>) -> Result {
+fn format(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let format = args.str(0)?;
     let mut out = InMemory::default();
     let mut rest = &*format;
     let mut used = 1;
     while let Some(at) = rest.find("{}") {
-        out.push(machine, rest.get(..at).unwrap_or_default())?;
+        out.push(context, rest.get(..at).unwrap_or_default())?;
         if used >= args.len() {
             return Err(Raise::message(format!("Too few arguments for format string: {format}")));
         }
-        write_text(machine, args.get(used), &mut out)?;
+        write_text(context, args.get(used), &mut out)?;
         rest = rest.get(at + 2..).unwrap_or_default();
         used += 1;
     }
-    out.push(machine, rest)?;
-    out.finish(machine)
+    out.push(context, rest)?;
+    out.finish(context)
 }
 
 /// `"%d" % (…)`.
-fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
+fn percent_format(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let format = args.str(0)?;
     let values: Vec<IValue> = match args.get(1) {
         IValue::Tuple(tuple) if args.len() == 2 => tuple.items.to_vec(),
@@ -88,7 +87,7 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
     let mut out = InMemory::default();
     let mut rest = &*format;
     while let Some((before, after)) = rest.split_once('%') {
-        out.push(machine, before)?;
+        out.push(context, before)?;
         let mut chars = after.chars();
         let directive = chars.next();
         rest = chars.as_str();
@@ -96,20 +95,20 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
             return Err(Raise::message("Incomplete format specifier"));
         };
         if directive == '%' {
-            out.push(machine, "%")?;
+            out.push(context, "%")?;
             continue;
         }
         let Some(value) = values.next() else {
             return Err(Raise::message("Too few arguments for format string"));
         };
         match (directive, &value) {
-            ('s', value) => write_text(machine, value, &mut out)?,
-            ('d' | 'i', Int(value)) => out.push(machine, &value.to_string())?,
+            ('s', value) => write_text(context, value, &mut out)?,
+            ('d' | 'i', Int(value)) => out.push(context, &value.to_string())?,
             ('d' | 'i', Float(value)) => {
-                out.push(machine, &crate::ops::python::math::truncate_to_int(*value).to_string())?;
+                out.push(context, &crate::ops::python::math::truncate_to_int(*value).to_string())?;
             }
             ('e' | 'E' | 'f' | 'F', Int(_) | Float(_)) => {
-                out.push(machine, &number_text(directive, value.clone()))?;
+                out.push(context, &number_text(directive, value.clone()))?;
             }
             ('d' | 'i' | 'e' | 'E' | 'f' | 'F', value) => {
                 return Err(Raise::message(format!(
@@ -117,10 +116,10 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
                     value.kind_name()
                 )));
             }
-            ('c', IValue::Str(text)) if text.len() == 1 => out.push(machine, text)?,
+            ('c', IValue::Str(text)) if text.len() == 1 => out.push(context, text)?,
             ('c', Int(code)) => match u8::try_from(*code) {
                 Ok(code) if code.is_ascii() => {
-                    out.push(machine, char::from(code).encode_utf8(&mut [0; 4]))?
+                    out.push(context, char::from(code).encode_utf8(&mut [0; 4]))?
                 }
                 _ => return Err(Raise::unsupported("%c of what is no ASCII character")),
             },
@@ -140,8 +139,8 @@ fn percent_format(machine: &mut Machine, args: Args<'_>) -> Result {
     if values.next().is_some() {
         return Err(Raise::message("Too many arguments for format string"));
     }
-    out.push(machine, rest)?;
-    out.finish(machine)
+    out.push(context, rest)?;
+    out.finish(context)
 }
 
 /// A number as `%f` and `%e` show it, with six digits behind the point.

@@ -1,11 +1,10 @@
 //! What names stretches of a program for a profiler: nothing happens here.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels::{DType, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Error;
+use crate::op_context::OpContext;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
 use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
@@ -13,15 +12,15 @@ use crate::value::shared::Shared;
 const RECORD: &str = "__torch__.torch.classes.profiler._RecordFunction";
 
 pub(crate) const TABLE: Table = &[
-    op("profiler::_record_function_enter_new", "-", |machine, _| Ok(record(machine)?)),
+    op("profiler::_record_function_enter_new", "-", |context, _| Ok(record(context)?)),
     // The old way: a tensor stands for the record.
     op("profiler::_record_function_enter", "-", |_, _| made(Tensor::zeros(&[1], DType::UInt8))),
     op("profiler::_record_function_exit", "- _RecordFunction", |_, _| Ok(IValue::None)),
 ];
 
 /// An object of the class that a `with` statement holds.
-fn record(machine: &Machine) -> Result<IValue, Error> {
-    let class = machine.custom_class(RECORD);
+fn record(context: &dyn OpContext) -> Result<IValue, Error> {
+    let class = context.custom_class(RECORD);
     let class = class.ok_or_else(|| Error::Malformed(format!("there is no class {RECORD}")))?;
     Ok(IValue::Object(Shared::new(Object::new(class, Vec::new()))))
 }

@@ -1,15 +1,14 @@
 //! Sorting of lists.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use std::cmp::Ordering;
 
 use sconce_kernels::BinaryOp;
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
-use crate::ops::{Args};
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::value::ivalue::IValue::{self, Bool, Float, Int, Str};
 use crate::value::ivalue::List;
 use crate::value::shared::Shared;
@@ -17,32 +16,33 @@ use crate::value::shared::Shared;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::sort", "int float bool str Tensor any", |machine, args| {
+    op("aten::sort", "int float bool str Tensor any", |context, args| {
         let list = args.list(0)?;
-        let sorted = sorted(machine, &list, args.bool(1)?)?;
+        let sorted = sorted(context, &list, args.bool(1)?)?;
         list.write().items = sorted;
         Ok(IValue::None)
-    }).strides(ResultStrides::Copy),
-    op("aten::sorted", "int float bool str Tensor any", |machine, args: Args<'_>| {
+    })
+    .strides(ResultStrides::Copy),
+    op("aten::sorted", "int float bool str Tensor any", |context, args: Args<'_>| {
         let list = args.list(0)?;
-        let items = sorted(machine, &list, false)?;
+        let items = sorted(context, &list, false)?;
         let element = list.read().element.clone();
         Ok(IValue::list(element, items))
     }),
 ];
 
-fn sorted(machine: &mut Machine, list: &Shared<List>, reverse: bool) -> Result<Vec<IValue>> {
+fn sorted(context: &mut dyn OpContext, list: &Shared<List>, reverse: bool) -> Result<Vec<IValue>> {
     // What is sorted, and as much to merge into.
-    machine.budget.check_items(list.read().items.len().saturating_mul(2))?;
+    context.budget().check_items(list.read().items.len().saturating_mul(2))?;
     let items = list.read().items.clone();
     merge_sort(items, &mut |a, b| {
-        less(machine, if reverse { b } else { a }, if reverse { a } else { b })
+        less(context, if reverse { b } else { a }, if reverse { a } else { b })
     })
 }
 
 /// Whether one comes before another: of numbers and strings, of tuples by their elements, of objects
 /// by `__lt__`.
-fn less(machine: &mut Machine, a: &IValue, b: &IValue) -> Result<bool> {
+fn less(context: &mut dyn OpContext, a: &IValue, b: &IValue) -> Result<bool> {
     Ok(match (a, b) {
         (Int(a), Int(b)) => a < b,
         (Float(a), Float(b)) => a < b,
@@ -53,18 +53,18 @@ fn less(machine: &mut Machine, a: &IValue, b: &IValue) -> Result<bool> {
         }
         (IValue::Tuple(x), IValue::Tuple(y)) => {
             for (x, y) in x.items.iter().zip(&y.items) {
-                if less(machine, x, y)? {
+                if less(context, x, y)? {
                     return Ok(true);
                 }
-                if less(machine, y, x)? {
+                if less(context, y, x)? {
                     return Ok(false);
                 }
             }
             x.items.len() < y.items.len()
         }
         (IValue::Object(_), IValue::Object(_)) => {
-            let method = machine.method(a, "__lt__")?;
-            match machine.call(method, vec![a.clone(), b.clone()])? {
+            let method = context.method(a, "__lt__")?;
+            match context.call(method, vec![a.clone(), b.clone()])? {
                 Bool(less) => less,
                 _ => return Err(Raise::unsupported("a __lt__ that gives no bool")),
             }

@@ -1,39 +1,39 @@
 //! Strings. TorchScript's are bytes: what would cut a character in two is refused.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_ir::Type;
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::python::lists::slice;
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
     op("aten::len", "str", |_, args| Ok(Int(args.str(0)?.len() as i64))),
-    op("aten::add", "str", |machine, args| {
+    op("aten::add", "str", |context, args| {
         let (a, b) = (args.str(0)?, args.str(1)?);
         // It is put together, and then copied to its place.
-        machine.budget.check_text(2 * (a.len() + b.len()))?;
+        context.budget().check_text(2 * (a.len() + b.len()))?;
         Ok(IValue::str([&*a, &*b].concat()))
-    }).strides(ResultStrides::Numbers),
+    })
+    .strides(ResultStrides::Numbers),
     op("aten::__getitem__", "str", string_index),
     op("prim::StringIndex", "-", string_index),
     op("aten::__contains__", "str_list", |_, args| contains(&args)),
-    op("aten::slice", "str", |machine, args| {
+    op("aten::slice", "str", |context, args| {
         let text = args.str(0)?;
-        machine.budget.check_text(2 * text.len())?;
+        context.budget().check_text(2 * text.len())?;
         let (start, end) = (args.optional_int(1)?, args.optional_int(2)?);
         let places = slice(start, end, args.int(3)?, text.len())?;
         text_of(places.filter_map(|at| text.as_bytes().get(at).copied()).collect())
     }),
-    op("aten::list", "-", |machine, args| {
+    op("aten::list", "-", |context, args| {
         let text = args.str(0)?;
-        check_strings(machine, text.len(), 0)?;
+        check_strings(context, text.len(), 0)?;
         let items: Result<Vec<IValue>> = text.bytes().map(|byte| text_of(vec![byte])).collect();
         Ok(IValue::list(Type::Str, items?))
     }),
@@ -58,13 +58,13 @@ pub(crate) const TABLE: Table = &[
     op("aten::bin", "-", |_, args| prefixed(args.int(0)?, "0b", |a| format!("{a:b}"))),
     op("aten::oct", "-", |_, args| prefixed(args.int(0)?, "0o", |a| format!("{a:o}"))),
     op("aten::hex", "-", |_, args| prefixed(args.int(0)?, "0x", |a| format!("{a:x}"))),
-    op("aten::upper", "-", |machine, args| map(machine, &args, |text| text.to_ascii_uppercase())),
-    op("aten::lower", "-", |machine, args| map(machine, &args, |text| text.to_ascii_lowercase())),
-    op("aten::swapcase", "-", |machine, args| {
-        map(machine, &args, |text| each(text, |_, c| swapped(c)))
+    op("aten::upper", "-", |context, args| map(context, &args, |text| text.to_ascii_uppercase())),
+    op("aten::lower", "-", |context, args| map(context, &args, |text| text.to_ascii_lowercase())),
+    op("aten::swapcase", "-", |context, args| {
+        map(context, &args, |text| each(text, |_, c| swapped(c)))
     }),
-    op("aten::capitalize", "-", |machine, args| {
-        map(machine, &args, |text| {
+    op("aten::capitalize", "-", |context, args| {
+        map(context, &args, |text| {
             let mut first = true;
             each(text, |_, c| match std::mem::take(&mut first) {
                 true => c.to_ascii_uppercase(),
@@ -72,8 +72,8 @@ pub(crate) const TABLE: Table = &[
             })
         })
     }),
-    op("aten::title", "-", |machine, args| {
-        map(machine, &args, |text| {
+    op("aten::title", "-", |context, args| {
+        map(context, &args, |text| {
             each(text, |before, c| match before.is_some_and(|c| c.is_ascii_alphabetic()) {
                 true => c.to_ascii_lowercase(),
                 false => c.to_ascii_uppercase(),
@@ -104,9 +104,9 @@ pub(crate) const TABLE: Table = &[
     op("aten::isprintable", "-", |_, args| {
         Ok(Bool(args.str(0)?.bytes().all(|byte| (32..127).contains(&byte))))
     }),
-    op("aten::strip", "-", |machine, args| strip(machine, &args, true, true)),
-    op("aten::lstrip", "-", |machine, args| strip(machine, &args, true, false)),
-    op("aten::rstrip", "-", |machine, args| strip(machine, &args, false, true)),
+    op("aten::strip", "-", |context, args| strip(context, &args, true, true)),
+    op("aten::lstrip", "-", |context, args| strip(context, &args, true, false)),
+    op("aten::rstrip", "-", |context, args| strip(context, &args, false, true)),
     op("aten::startswith", "-", |_, args| {
         let (text, part) = (args.str(0)?, args.str(1)?);
         Ok(Bool(
@@ -138,7 +138,7 @@ pub(crate) const TABLE: Table = &[
         Ok(Int(count))
     }),
     op("aten::replace", "-", replace),
-    op("aten::join", "-", |machine, args| {
+    op("aten::join", "-", |context, args| {
         let (separator, list) = (args.str(0)?, args.list(1)?);
         let list = list.read();
         let mut length = 0_usize;
@@ -148,7 +148,7 @@ pub(crate) const TABLE: Table = &[
             };
             length = length.saturating_add(item.len()).saturating_add(separator.len());
         }
-        machine.budget.check_text(length.saturating_mul(2))?;
+        context.budget().check_text(length.saturating_mul(2))?;
         let mut out = String::with_capacity(length);
         for (index, item) in list.items.iter().enumerate() {
             if index > 0 {
@@ -160,66 +160,66 @@ pub(crate) const TABLE: Table = &[
         }
         Ok(IValue::str(out))
     }),
-    op("aten::split", "str", |machine, args| {
+    op("aten::split", "str", |context, args| {
         let text = args.str(0)?;
         if args.get(1).is_none() {
             let count = text.split(is_space).filter(|word| !word.is_empty()).count();
-            check_strings(machine, count, text.len())?;
+            check_strings(context, count, text.len())?;
             return words(&text, args.int(2)?);
         }
         let by = args.str(1)?;
-        check_split(machine, &text, &by)?;
+        check_split(context, &text, &by)?;
         split(&text, &by, args.int(2)?)
     }),
-    op("aten::rsplit", "-", |machine, args| {
+    op("aten::rsplit", "-", |context, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
-        check_split(machine, &text, &by)?;
+        check_split(context, &text, &by)?;
         rsplit(&text, &by, args.int(2)?)
     }),
-    op("aten::splitlines", "-", |machine, args| {
+    op("aten::splitlines", "-", |context, args| {
         let text = args.str(0)?;
-        check_strings(machine, 2 * text.matches(['\n', '\r']).count(), text.len())?;
+        check_strings(context, 2 * text.matches(['\n', '\r']).count(), text.len())?;
         lines(&text, args.bool(1)?)
     }),
-    op("aten::partition", "-", |machine, args| {
+    op("aten::partition", "-", |context, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
-        machine.budget.check_text(text.len())?;
+        context.budget().check_text(text.len())?;
         Ok(match text.split_once(&*by) {
             Some((before, after)) => three(before, &by, after),
             None => three(&text, "", ""),
         })
     }),
-    op("aten::rpartition", "-", |machine, args| {
+    op("aten::rpartition", "-", |context, args| {
         let (text, by) = (args.str(0)?, args.str(1)?);
-        machine.budget.check_text(text.len())?;
+        context.budget().check_text(text.len())?;
         Ok(match text.rsplit_once(&*by) {
             Some((before, after)) => three(before, &by, after),
             None => three("", "", &text),
         })
     }),
-    op("aten::center", "-", |machine, args| {
-        pad(machine, &args, |missing, width| {
+    op("aten::center", "-", |context, args| {
+        pad(context, &args, |missing, width| {
             // Where the padding is odd, Python puts one more on the left when the width is odd.
             let left = missing / 2 + (missing & width & 1);
             (left, missing - left)
         })
     }),
-    op("aten::ljust", "-", |machine, args| pad(machine, &args, |missing, _| (0, missing))),
-    op("aten::rjust", "-", |machine, args| pad(machine, &args, |missing, _| (missing, 0))),
-    op("aten::zfill", "-", |machine, args| {
+    op("aten::ljust", "-", |context, args| pad(context, &args, |missing, _| (0, missing))),
+    op("aten::rjust", "-", |context, args| pad(context, &args, |missing, _| (missing, 0))),
+    op("aten::zfill", "-", |context, args| {
         let text = args.str(0)?;
         let width = usize::try_from(args.int(1)?).unwrap_or(0);
-        machine.budget.check_text(width.max(text.len()).saturating_mul(2))?;
+        context.budget().check_text(width.max(text.len()).saturating_mul(2))?;
         // Unlike Python's, before a sign as well.
         let zeros = "0".repeat(width.saturating_sub(text.len()));
         Ok(IValue::str(zeros + &text))
     }),
-    op("aten::expandtabs", "-", |machine, args| {
+    op("aten::expandtabs", "-", |context, args| {
         let size = usize::try_from(args.int(1)?).unwrap_or(0);
         let text = args.str(0)?;
         // How far it goes is known before it is made.
         let length = expanded(&text, size, &mut |_, _| ());
-        machine.budget.check_text(length.saturating_mul(2))?;
+        context.budget().check_text(length.saturating_mul(2))?;
         let mut out = String::with_capacity(length);
         expanded(&text, size, &mut |c, times| out.extend(std::iter::repeat_n(c, times)));
         Ok(IValue::str(out))
@@ -250,18 +250,22 @@ fn text_of(bytes: Vec<u8>) -> Result {
     }
 }
 
-fn map(machine: &mut Machine, args: &Args<'_>, function: impl FnOnce(&str) -> String) -> Result {
+fn map(
+    context: &mut dyn OpContext,
+    args: &Args<'_>,
+    function: impl FnOnce(&str) -> String,
+) -> Result {
     let text = args.str(0)?;
-    machine.budget.check_text(2 * text.len())?;
+    context.budget().check_text(2 * text.len())?;
     Ok(IValue::str(function(&text)))
 }
 
 /// Asks for a list of so many strings of so many bytes in all.
-fn check_strings(machine: &mut Machine, count: usize, bytes: usize) -> Result<()> {
+fn check_strings(context: &mut dyn OpContext, count: usize, bytes: usize) -> Result<()> {
     /// What a short string takes beside its bytes.
     const EACH: usize = 100;
-    machine.budget.check_items(count)?;
-    Ok(machine.budget.check_bytes(count.saturating_mul(EACH).saturating_add(bytes))?)
+    context.budget().check_items(count)?;
+    Ok(context.budget().check_bytes(count.saturating_mul(EACH).saturating_add(bytes))?)
 }
 
 /// The text with each character replaced; the function is given the one before too.
@@ -313,7 +317,7 @@ fn prefixed(a: i64, prefix: &str, digits: fn(u64) -> String) -> Result {
     Ok(IValue::str(format!("{sign}{prefix}{}", digits(a.unsigned_abs()))))
 }
 
-fn string_index(_: &mut Machine, args: Args<'_>) -> Result {
+fn string_index(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     let text = args.str(0)?;
     let index = args.int(1)?;
     let at = if index < 0 { index.wrapping_add(text.len() as i64) } else { index };
@@ -333,9 +337,9 @@ fn contains(args: &Args<'_>) -> Result {
     Ok(Bool(list.items.iter().any(|item| item.equal(args.get(1)) == Some(true))))
 }
 
-fn strip(machine: &mut Machine, args: &Args<'_>, left: bool, right: bool) -> Result {
+fn strip(context: &mut dyn OpContext, args: &Args<'_>, left: bool, right: bool) -> Result {
     let (text, set) = (args.str(0)?, args.str(1)?);
-    machine.budget.check_text(text.len())?;
+    context.budget().check_text(text.len())?;
     let mut text = &*text;
     if left {
         text = text.trim_start_matches(|c| set.contains(c));
@@ -386,7 +390,7 @@ fn found(at: Option<usize>) -> Result {
     }
 }
 
-fn replace(machine: &mut Machine, args: Args<'_>) -> Result {
+fn replace(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let (text, from, to) = (args.str(0)?, args.str(1)?, args.str(2)?);
     if from.is_empty() {
         return Err(Raise::unsupported("replacing empty strings"));
@@ -394,7 +398,7 @@ fn replace(machine: &mut Machine, args: Args<'_>) -> Result {
     let most = usize::try_from(args.int(3)?).unwrap_or(usize::MAX);
     let count = text.matches(&*from).count().min(most);
     let length = text.len().saturating_add(count.saturating_mul(to.len()));
-    machine.budget.check_text(length.saturating_mul(2))?;
+    context.budget().check_text(length.saturating_mul(2))?;
     Ok(IValue::str(text.replacen(&*from, &to, count)))
 }
 
@@ -417,9 +421,9 @@ fn split(text: &str, by: &str, most: i64) -> Result {
 }
 
 /// Asks for the parts of a split text, one more than the separators in it.
-fn check_split(machine: &mut Machine, text: &str, by: &str) -> Result<()> {
+fn check_split(context: &mut dyn OpContext, text: &str, by: &str) -> Result<()> {
     let count = if by.is_empty() { 0 } else { text.matches(by).count() };
-    check_strings(machine, count, text.len())
+    check_strings(context, count, text.len())
 }
 
 fn rsplit(text: &str, by: &str, most: i64) -> Result {
@@ -468,7 +472,7 @@ fn three(before: &str, by: &str, after: &str) -> IValue {
 }
 
 fn pad(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     args: &Args<'_>,
     share: fn(usize, usize) -> (usize, usize),
 ) -> Result {
@@ -480,7 +484,7 @@ fn pad(
     }
     let width = usize::try_from(args.int(1)?).unwrap_or(0);
     // The padding, the whole, and the copy in its place.
-    machine.budget.check_text(width.max(text.len()).saturating_mul(3))?;
+    context.budget().check_text(width.max(text.len()).saturating_mul(3))?;
     let (left, right) = share(width.saturating_sub(text.len()), width);
     Ok(IValue::str(format!("{}{text}{}", fill.repeat(left), fill.repeat(right))))
 }

@@ -1,14 +1,13 @@
 //! Maths on quantized tensors.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{BatchNorm, BinaryOp, Tensor, UnaryOp};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::quantized::layers::output;
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

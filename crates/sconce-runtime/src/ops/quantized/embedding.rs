@@ -1,21 +1,20 @@
 //! Embeddings of rows that are quantized one by one.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{CodeBits, RowBags, Tensor};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
-use crate::ops::{Args};
 use crate::program::packed_params::EmbeddingParams;
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("quantized::embedding_bag_prepack", "-", |machine, args| {
-        EmbeddingParams::object(machine, args.tensor(0)?)
+    op("quantized::embedding_bag_prepack", "-", |context, args| {
+        EmbeddingParams::object(context, args.tensor(0)?)
     }),
     op("quantized::embedding_bag_unpack", "-", |_, args| {
         Ok(IValue::Tensor(EmbeddingParams::of(args.get(0))?.weight))

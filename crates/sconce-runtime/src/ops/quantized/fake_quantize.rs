@@ -1,16 +1,15 @@
 //! Rounding as if quantized, and observing what ranges numbers have: what models trained for quantization do.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, FakeQuantizer, MemoryFormat, MovingRange, Scalar, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::quantized::layers::{list, number};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -18,19 +17,24 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 pub(crate) const TABLE: Table = &[
     op("aten::fake_quantize_per_tensor_affine", "- tensor_qparams", |_, args| {
         Ok(IValue::Tensor(faked(&args, false)?.0))
-    }).strides(ResultStrides::Copy),
+    })
+    .strides(ResultStrides::Copy),
     op("aten::fake_quantize_per_tensor_affine_cachemask", "-", |_, args| masked(&args, false)),
     op("aten::fake_quantize_per_channel_affine", "-", |_, args| {
         Ok(IValue::Tensor(faked(&args, true)?.0))
     }),
     op("aten::fake_quantize_per_channel_affine_cachemask", "-", |_, args| masked(&args, true)),
-    op("aten::fused_moving_avg_obs_fake_quant", "-", |machine, args| {
+    op("aten::fused_moving_avg_obs_fake_quant", "-", |context, args| {
         if args.tensor(0)?.numel() == 0 {
             return made(args.tensor(0)?.copy_in(MemoryFormat::Preserve));
         }
-        Ok(IValue::Tensor(observed(machine, &args)?.0))
-    }).strides(ResultStrides::Copy),
-    op("aten::_fused_moving_avg_obs_fq_helper", "-", |machine, args| pair(observed(machine, &args)?)).strides(ResultStrides::Copy),
+        Ok(IValue::Tensor(observed(context, &args)?.0))
+    })
+    .strides(ResultStrides::Copy),
+    op("aten::_fused_moving_avg_obs_fq_helper", "-", |context, args| {
+        pair(observed(context, &args)?)
+    })
+    .strides(ResultStrides::Copy),
 ];
 
 /// Rounded as if quantized, and what was within the range: scale and zero point are operands 1 and 2,
@@ -87,7 +91,7 @@ fn pair((result, mask): (Tensor, Tensor)) -> Result {
 
 /// Rounded by scales that follow what is observed, and what was within the range. What was observed is kept in
 /// operands 3 and 4, scales and zero points in the next two.
-fn observed(machine: &Machine, args: &Args<'_>) -> Result<(Tensor, Tensor)> {
+fn observed(context: &dyn OpContext, args: &Args<'_>) -> Result<(Tensor, Tensor)> {
     let input = args.tensor(0)?;
     let axis = args.int(10)?;
     if axis >= input.dim() as i64 {
@@ -109,7 +113,7 @@ fn observed(machine: &Machine, args: &Args<'_>) -> Result<(Tensor, Tensor)> {
     let (scale, zero_point) = (args.tensor(5)?, args.tensor(6)?);
     if let Some(axis) = axis.filter(|_| low.numel() == 0) {
         let sizes = &input.sizes()[axis..=axis];
-        machine.budget.check_sizes(sizes)?;
+        context.budget().check_sizes(sizes)?;
         for tensor in [low, high, scale, zero_point] {
             tensor.resize(sizes).map_err(kernel)?;
         }

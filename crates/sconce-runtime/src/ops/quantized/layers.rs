@@ -1,14 +1,13 @@
 //! Quantized tensors and layers.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{ConvOptions, DType, OutputParameters, Quantizer, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args};
 use crate::program::packed_params::{Geometry, PackedParams};
 use crate::value::ivalue::IValue;
 
@@ -226,9 +225,9 @@ fn convolved(
     made(result.and_then(|result| if flat { result.squeeze(Some(&[-2])) } else { Ok(result) }))
 }
 
-fn linear_prepack(machine: &mut Machine, args: Args<'_>) -> Result {
+fn linear_prepack(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let (weight, bias) = (args.tensor(0)?.clone(), args.optional_tensor(1)?.cloned());
-    PackedParams { weight, bias, geometry: None }.object(machine)
+    PackedParams { weight, bias, geometry: None }.object(context)
 }
 
 fn linear_half(args: &Args<'_>, relu: bool) -> Result {
@@ -241,19 +240,19 @@ fn linear_half(args: &Args<'_>, relu: bool) -> Result {
 }
 
 /// `(weight, bias, stride, padding, dilation, groups)`.
-fn prepack(machine: &mut Machine, args: Args<'_>) -> Result {
+fn prepack(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let lists = [args.ints(2)?, args.ints(3)?, vec![], args.ints(4)?];
-    prepacked(machine, &args, lists, args.int(5)?, false)
+    prepacked(context, &args, lists, args.int(5)?, false)
 }
 
 /// `(weight, bias, stride, padding, output_padding, dilation, groups)`.
-fn prepack_transposed(machine: &mut Machine, args: Args<'_>) -> Result {
+fn prepack_transposed(context: &mut dyn OpContext, args: Args<'_>) -> Result {
     let lists = [args.ints(2)?, args.ints(3)?, args.ints(4)?, args.ints(5)?];
-    prepacked(machine, &args, lists, args.int(6)?, true)
+    prepacked(context, &args, lists, args.int(6)?, true)
 }
 
 fn prepacked(
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
     args: &Args<'_>,
     lists: [Vec<i64>; 4],
     groups: i64,
@@ -272,7 +271,7 @@ fn prepacked(
         }
     }
     let geometry = Geometry { stride, padding, dilation, output_padding, groups, transpose };
-    PackedParams { weight, bias, geometry: Some(geometry) }.object(machine)
+    PackedParams { weight, bias, geometry: Some(geometry) }.object(context)
 }
 
 fn unpacked(args: &Args<'_>) -> Result {

@@ -1,33 +1,32 @@
 //! Recurrent layers and cells whose weights are quantized, or halves; inputs are floats.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{Cell, Dropout, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::recurrent::{outputs, states, stepped, time_first};
 use crate::ops::tensor::operands::kernel;
-use crate::ops::{Args};
 use crate::program::packed_params::{CellParams, PackedParams};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::quantized_lstm", "input", |machine, args| layers(machine, &args, Cell::Lstm)),
-    op("aten::quantized_gru", "input", |machine, args| layers(machine, &args, Cell::Gru)),
+    op("aten::quantized_lstm", "input", |context, args| layers(context, &args, Cell::Lstm)),
+    op("aten::quantized_gru", "input", |context, args| layers(context, &args, Cell::Gru)),
     op("quantized::quantized_lstm_cell_dynamic", "-", |_, args| step(&args, Cell::Lstm)),
     op("quantized::quantized_gru_cell_dynamic", "-", |_, args| step(&args, Cell::Gru)),
     op("quantized::quantized_rnn_tanh_cell_dynamic", "-", |_, args| step(&args, Cell::Tanh)),
     op("quantized::quantized_rnn_relu_cell_dynamic", "-", |_, args| step(&args, Cell::Relu)),
-    op("quantized::make_quantized_cell_params_dynamic", "-", |machine, mut args| {
+    op("quantized::make_quantized_cell_params_dynamic", "-", |context, mut args| {
         let reduce_range = args.take(4);
-        CellParams::object(machine, args.take(0), args.take(1), reduce_range)
+        CellParams::object(context, args.take(0), args.take(1), reduce_range)
     }),
-    op("quantized::make_quantized_cell_params_fp16", "-", |machine, mut args| {
-        CellParams::object(machine, args.take(0), args.take(1), IValue::None)
+    op("quantized::make_quantized_cell_params_fp16", "-", |context, mut args| {
+        CellParams::object(context, args.take(0), args.take(1), IValue::None)
     }),
 ];
 
@@ -63,7 +62,7 @@ fn step(args: &Args<'_>, cell: Cell) -> Result {
 }
 
 /// `(input, states, params, has_biases, layers, dropout, training, bidirectional, batch_first)`.
-fn layers(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
+fn layers(context: &mut dyn OpContext, args: &Args<'_>, cell: Cell) -> Result {
     let initial = states(args, 1, cell)?;
     let params =
         args.list(2)?.read().items.iter().map(CellParams::of).collect::<Result<Vec<_>>>()?;
@@ -92,7 +91,7 @@ fn layers(machine: &mut Machine, args: &Args<'_>, cell: Cell) -> Result {
         }
         sequence = kernels::cat(&outs, -1).map_err(kernel)?;
         if dropout != 0.0 && (at + 1) * directions < params.len() {
-            let generator = &mut machine.generator;
+            let generator = context.generator();
             sequence = kernels::dropout(&sequence, dropout, Dropout::default(), generator)
                 .map_err(kernel)?;
         }

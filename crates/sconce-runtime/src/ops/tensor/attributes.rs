@@ -1,14 +1,13 @@
 //! What tensors, devices and dtypes say of themselves. Tensors here are strided, lie in the CPU's memory
 //! and need no gradients.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels::{DType, Operand, Scalar, Tensor, can_cast, promote_types, result_type};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -58,11 +57,13 @@ pub(crate) const TABLE: Table = &[
     op("aten::_no_grad_fill_", "-", |_, mut args| {
         args.tensor(0)?.fill(args.scalar(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
     op("aten::_no_grad_zero_", "-", |_, mut args| {
         args.tensor(0)?.fill(Scalar::Int(0)).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
     op("prim::NumToTensor", "bool", |_, args| made(own(args.scalar(0)?))),
     op("aten::result_type", "Tensor Scalar Scalar_Tensor Scalar_Scalar", |_, args| {
         Ok(number(result_type(&[args.operand(0)?, args.operand(1)?]).map_err(kernel)?))

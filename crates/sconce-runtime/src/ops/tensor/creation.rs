@@ -1,67 +1,66 @@
 //! Tensors made from numbers, or like other tensors.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{kernel, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::empty", "memory_format", |machine, args| {
+    op("aten::empty", "memory_format", |context, args| {
         let (sizes, dtype) = (args.ints(0)?, options(&args, 1, DType::Float32)?);
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         let format = args.memory_format(5)?.unwrap_or(MemoryFormat::Contiguous);
         made(Tensor::zeros_in(&sizes, dtype, format))
     }),
-    op("aten::empty_strided", "-", |machine, args| {
-        strided(machine, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
+    op("aten::empty_strided", "-", |context, args| {
+        strided(context, &args, &args.ints(0)?, &args.ints(1)?, 2, DType::Float32)
     }),
-    op("aten::empty_permuted", "-", |machine, args| {
+    op("aten::empty_permuted", "-", |context, args| {
         let (sizes, order) = (args.ints(0)?, args.ints(1)?);
         let strides = permuted_strides(&sizes, &order)?;
-        strided(machine, &args, &sizes, &strides, 2, DType::Float32)
+        strided(context, &args, &sizes, &strides, 2, DType::Float32)
     }),
-    op("aten::new_empty", "-", |machine, args| {
+    op("aten::new_empty", "-", |context, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
-        filled(machine, &args, &sizes, Scalar::Int(0), 2, dtype)
+        filled(context, &args, &sizes, Scalar::Int(0), 2, dtype)
     }),
-    op("aten::new_empty_strided", "-", |machine, args| {
+    op("aten::new_empty_strided", "-", |context, args| {
         let dtype = args.tensor(0)?.dtype();
-        strided(machine, &args, &args.ints(1)?, &args.ints(2)?, 3, dtype)
+        strided(context, &args, &args.ints(1)?, &args.ints(2)?, 3, dtype)
     }),
-    op("aten::new_ones", "-", |machine, args| {
+    op("aten::new_ones", "-", |context, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
-        filled(machine, &args, &sizes, Scalar::Int(1), 2, dtype)
+        filled(context, &args, &sizes, Scalar::Int(1), 2, dtype)
     }),
-    op("aten::new_full", "-", |machine, args| {
+    op("aten::new_full", "-", |context, args| {
         let (sizes, dtype) = (args.ints(1)?, args.tensor(0)?.dtype());
-        filled(machine, &args, &sizes, args.scalar(2)?, 3, dtype)
+        filled(context, &args, &sizes, args.scalar(2)?, 3, dtype)
     }),
-    op("aten::full_like", "-", |machine, args| like(machine, &args, args.scalar(1)?, 2)),
-    op("aten::empty_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
-    op("aten::zeros_like", "-", |machine, args| like(machine, &args, Scalar::Int(0), 1)),
-    op("aten::ones_like", "-", |machine, args| like(machine, &args, Scalar::Int(1), 1)),
-    op("aten::scalar_tensor", "-", |machine, args| {
-        filled(machine, &args, &[], args.scalar(0)?, 1, DType::Float32)
+    op("aten::full_like", "-", |context, args| like(context, &args, args.scalar(1)?, 2)),
+    op("aten::empty_like", "-", |context, args| like(context, &args, Scalar::Int(0), 1)),
+    op("aten::zeros_like", "-", |context, args| like(context, &args, Scalar::Int(0), 1)),
+    op("aten::ones_like", "-", |context, args| like(context, &args, Scalar::Int(1), 1)),
+    op("aten::scalar_tensor", "-", |context, args| {
+        filled(context, &args, &[], args.scalar(0)?, 1, DType::Float32)
     }),
-    op("aten::arange", "start_step", |machine, args| {
+    op("aten::arange", "start_step", |context, args| {
         args.plain_options(4, 5)?;
         let (start, end, step) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
         let count = (end.to_f64() - start.to_f64()) / step.to_f64();
-        machine.budget.check_sizes(&[count.max(0.0) as i64])?;
+        context.budget().check_sizes(&[count.max(0.0) as i64])?;
         made(kernels::arange(start, end, step, args.dtype(3)?))
     }),
-    op("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+    op("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |context, args| {
         let dtype = options(&args, 3, DType::Float32)?;
         let steps = args.int(2)?;
-        machine.budget.check_sizes(&[steps.max(0)])?;
+        context.budget().check_sizes(&[steps.max(0)])?;
         made(kernels::linspace(
             bound(&args, "linspace", 0)?,
             bound(&args, "linspace", 1)?,
@@ -69,20 +68,20 @@ pub(crate) const TABLE: Table = &[
             dtype,
         ))
     }),
-    op("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |machine, args| {
+    op("aten::logspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |context, args| {
         let dtype = options(&args, 4, DType::Float32)?;
         let steps = args.int(2)?;
-        machine.budget.check_sizes(&[steps.max(0)])?;
+        context.budget().check_sizes(&[steps.max(0)])?;
         let (start, end) = (bound(&args, "logspace", 0)?, bound(&args, "logspace", 1)?);
         made(kernels::logspace(start, end, steps, args.real(3)?, dtype))
     }),
-    op("aten::eye", "-", |machine, args| {
+    op("aten::eye", "-", |context, args| {
         let n = args.int(0)?;
-        eye(machine, &args, n, n, 1)
+        eye(context, &args, n, n, 1)
     }),
-    op("aten::eye", "m", |machine, args| eye(machine, &args, args.int(0)?, args.int(1)?, 2)),
-    op("aten::tril_indices", "-", |machine, args| triangle(machine, &args, true)),
-    op("aten::triu_indices", "-", |machine, args| triangle(machine, &args, false)),
+    op("aten::eye", "m", |context, args| eye(context, &args, args.int(0)?, args.int(1)?, 2)),
+    op("aten::tril_indices", "-", |context, args| triangle(context, &args, true)),
+    op("aten::triu_indices", "-", |context, args| triangle(context, &args, false)),
 ];
 
 /// The dtype operand, and the layout and device after it, as they must be.
@@ -92,7 +91,7 @@ fn options(args: &Args<'_>, dtype: usize, default: DType) -> Result<DType> {
 }
 
 fn filled(
-    machine: &Machine,
+    context: &dyn OpContext,
     args: &Args<'_>,
     sizes: &[i64],
     value: Scalar,
@@ -100,16 +99,16 @@ fn filled(
     default: DType,
 ) -> Result {
     let dtype = options(args, dtype, default)?;
-    machine.budget.check_sizes(sizes)?;
+    context.budget().check_sizes(sizes)?;
     made(Tensor::full(sizes, value, dtype))
 }
 
 /// A tensor of the sizes of the first operand; from `dtype` on, the operands say what it is.
-fn like(machine: &Machine, args: &Args<'_>, value: Scalar, dtype: usize) -> Result {
+fn like(context: &dyn OpContext, args: &Args<'_>, value: Scalar, dtype: usize) -> Result {
     let tensor = args.tensor(0)?;
     let format = args.memory_format(dtype + 4)?.unwrap_or(MemoryFormat::Preserve);
     let dtype = options(args, dtype, tensor.dtype())?;
-    machine.budget.check_sizes(tensor.sizes())?;
+    context.budget().check_sizes(tensor.sizes())?;
     let made = tensor.zeros_like(dtype, format).map_err(kernel)?;
     made.fill(value).map_err(kernel)?;
     Ok(IValue::Tensor(made))
@@ -147,7 +146,7 @@ fn permuted_strides(sizes: &[i64], order: &[i64]) -> Result<Vec<i64>> {
 
 /// Memory for these sizes and strides.
 fn strided(
-    machine: &Machine,
+    context: &dyn OpContext,
     args: &Args<'_>,
     sizes: &[i64],
     strides: &[i64],
@@ -173,24 +172,24 @@ fn strided(
             "Storage size calculation overflowed with sizes={sizes:?} and strides={strides:?}"
         )));
     };
-    machine.budget.check_sizes(&[count])?;
+    context.budget().check_sizes(&[count])?;
     made(Tensor::zeros(&[count], dtype).and_then(|all| all.as_strided(sizes, strides, Some(0))))
 }
 
-fn eye(machine: &Machine, args: &Args<'_>, rows: i64, columns: i64, dtype: usize) -> Result {
+fn eye(context: &dyn OpContext, args: &Args<'_>, rows: i64, columns: i64, dtype: usize) -> Result {
     let dtype = options(args, dtype, DType::Float32)?;
     if rows < 0 || columns < 0 {
         let (name, value) = if rows < 0 { ("n", rows) } else { ("m", columns) };
         return Err(Raise::message(format!("{name} must be greater or equal to 0, got {value}")));
     }
-    machine.budget.check_sizes(&[rows, columns])?;
+    context.budget().check_sizes(&[rows, columns])?;
     made(kernels::eye(rows, columns, dtype))
 }
 
-fn triangle(machine: &Machine, args: &Args<'_>, lower: bool) -> Result {
+fn triangle(context: &dyn OpContext, args: &Args<'_>, lower: bool) -> Result {
     let dtype = options(args, 3, DType::Int64)?;
     let (rows, columns) = (args.int(0)?, args.int(1)?);
-    machine.budget.check_sizes(&[2, rows.max(0), columns.max(0)])?;
+    context.budget().check_sizes(&[2, rows.max(0), columns.max(0)])?;
     made(kernels::triangle_indices(lower, rows, columns, args.int(2)?, dtype))
 }
 

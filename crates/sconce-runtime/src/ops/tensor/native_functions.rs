@@ -1,20 +1,19 @@
 //! What PyTorch's own functions are made of: operators that archives hold where a function was traced
 //! through, or called by `torch.ops.aten`, and names that older versions wrote.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_kernels as kernels;
 use sconce_kernels::{
     BatchNorm, BinaryOp, ConvOptions, DType, GridMode, GridPadding, PadMode, Scalar, Tensor,
     UnaryOp, Upsample,
 };
 
-use crate::bytecode::interpreter::Machine;
 use crate::error::Raise;
+use crate::op_context::OpContext;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::{both, kernel, listed, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -44,7 +43,9 @@ pub(crate) const TABLE: Table = &[
     }),
     // Kernels behind functions.
     op("aten::_softmax", "-", |_, args| made(kernels::softmax(&whole(&args)?, args.int(1)?))),
-    op("aten::_log_softmax", "-", |_, args| made(kernels::log_softmax(&whole(&args)?, args.int(1)?))),
+    op("aten::_log_softmax", "-", |_, args| {
+        made(kernels::log_softmax(&whole(&args)?, args.int(1)?))
+    }),
     op("aten::_logcumsumexp", "-", |_, args| {
         made(kernels::logcumsumexp(args.tensor(0)?, args.int(1)?))
     }),
@@ -191,9 +192,10 @@ pub(crate) const TABLE: Table = &[
     op("aten::fill_diagonal_", "-", |_, mut args| {
         fill_diagonal(args.tensor(0)?, args.scalar(1)?, args.bool(2)?).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::range", "-", |machine, args| range(machine, &args, None, 2)),
-    op("aten::range", "step", |machine, args| range(machine, &args, Some(2), 3)),
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::range", "-", |context, args| range(context, &args, None, 2)),
+    op("aten::range", "step", |context, args| range(context, &args, Some(2), 3)),
     // What tensors of plain memory are.
     op("aten::is_pinned", "-", |_, _| Ok(IValue::Bool(false))),
     op("aten::_is_zerotensor", "-", |_, _| Ok(IValue::Bool(false))),
@@ -419,7 +421,12 @@ fn fill_diagonal(tensor: &Tensor, value: Scalar, wrap: bool) -> kernels::Result<
 }
 
 /// `torch.range`, which holds its end.
-fn range(machine: &mut Machine, args: &Args<'_>, step: Option<usize>, dtype: usize) -> Result {
+fn range(
+    context: &mut dyn OpContext,
+    args: &Args<'_>,
+    step: Option<usize>,
+    dtype: usize,
+) -> Result {
     args.plain_options(dtype + 1, dtype + 2)?;
     let (start, end) = (args.real(0)?, args.real(1)?);
     let step = step.map_or(Ok(1.0), |index| args.real(index))?;
@@ -430,7 +437,7 @@ fn range(machine: &mut Machine, args: &Args<'_>, step: Option<usize>, dtype: usi
         return Err(Raise::message("upper bound and lower bound inconsistent with step sign"));
     }
     let count = ((end - start) / step).floor() + 1.0;
-    machine.budget.check_sizes(&[count as i64])?;
+    context.budget().check_sizes(&[count as i64])?;
     let numbers: Vec<f64> = (0..count as i64).map(|at| start + step * at as f64).collect();
     let dtype = args.dtype(dtype)?.unwrap_or(DType::Float32);
     made(Tensor::from_slice(&numbers, &[numbers.len() as i64]).and_then(|all| all.to_dtype(dtype)))

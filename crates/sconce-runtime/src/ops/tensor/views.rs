@@ -1,17 +1,16 @@
 //! Operators that look at tensors, make them, and take them apart.
 
-use crate::ops::descriptor::op;
-use crate::ops::descriptor::Table;
-use crate::ops::descriptor::result_strides::ResultStrides;
-use crate::ops::descriptor::overlap::OverlapRule;
 use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
 
 use crate::error::Raise;
+use crate::ops::Args;
+use crate::ops::descriptor::overlap::OverlapRule;
+use crate::ops::descriptor::result_strides::ResultStrides;
+use crate::ops::descriptor::{Table, op};
 use crate::ops::python::lists::is_nonzero;
 use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::ops::{Args};
 use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -143,34 +142,36 @@ pub(crate) const TABLE: Table = &[
     op("aten::fill_", "Scalar", |_, mut args| {
         args.tensor(0)?.fill(args.scalar(1)?).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
+    })
+    .overlap(OverlapRule::Unchecked),
     op("aten::zero_", "-", |_, mut args| {
         args.tensor(0)?.fill(Scalar::Int(0)).map_err(kernel)?;
         Ok(args.take(0))
-    }).overlap(OverlapRule::Unchecked),
-    op("aten::zeros", "-", |machine, args| {
+    })
+    .overlap(OverlapRule::Unchecked),
+    op("aten::zeros", "-", |context, args| {
         let sizes = args.ints(0)?;
         args.plain_options(2, 3)?;
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         made(Tensor::zeros(&sizes, args.dtype(1)?.unwrap_or(DType::Float32)))
     }),
-    op("aten::ones", "-", |machine, args| {
+    op("aten::ones", "-", |context, args| {
         let sizes = args.ints(0)?;
         args.plain_options(2, 3)?;
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         let dtype = args.dtype(1)?.unwrap_or(DType::Float32);
         made(Tensor::full(&sizes, Scalar::Int(1), dtype))
     }),
-    op("aten::full", "-", |machine, args| {
+    op("aten::full", "-", |context, args| {
         let (sizes, value) = (args.ints(0)?, args.scalar(1)?);
         args.plain_options(3, 4)?;
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         made(Tensor::full(&sizes, value, args.dtype(2)?.unwrap_or(value.dtype())))
     }),
-    op("aten::new_zeros", "-", |machine, args| {
+    op("aten::new_zeros", "-", |context, args| {
         let sizes = args.ints(1)?;
         args.plain_options(3, 4)?;
-        machine.budget.check_sizes(&sizes)?;
+        context.budget().check_sizes(&sizes)?;
         made(Tensor::zeros(&sizes, args.dtype(2)?.unwrap_or(args.tensor(0)?.dtype())))
     }),
     op("aten::arange", "-", |_, args| {
@@ -186,7 +187,8 @@ pub(crate) const TABLE: Table = &[
         value @ Scalar::Float(_) => made(Tensor::scalar(value, DType::Float64)),
         value => made(Tensor::scalar(value, value.dtype())),
     }),
-    op("aten::cat", "-", |_, args| made(kernels::cat(&args.tensors(0)?, args.int(1)?))).strides(ResultStrides::Joined),
+    op("aten::cat", "-", |_, args| made(kernels::cat(&args.tensors(0)?, args.int(1)?)))
+        .strides(ResultStrides::Joined),
     op("aten::stack", "-", |_, args| made(kernels::stack(&args.tensors(0)?, args.int(1)?))),
     op("aten::chunk", "-", |_, args| {
         listed(kernels::chunk(args.tensor(0)?, args.int(1)?, args.int(2)?))
@@ -199,10 +201,13 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::index", "Tensor Tensor_hacked_twin", |_, args| {
         made(kernels::index(args.tensor(0)?, &args.optional_tensors(1)?))
-    }).strides(ResultStrides::Indexed),
-    op("aten::index_put_", "- hacked_twin", |_, args| index_put(args)).overlap(OverlapRule::Accumulated),
+    })
+    .strides(ResultStrides::Indexed),
+    op("aten::index_put_", "- hacked_twin", |_, args| index_put(args))
+        .overlap(OverlapRule::Accumulated),
     // As derivatives of indexing call it.
-    op("aten::_index_put_impl_", "- hacked_twin", |_, args| index_put(args)).overlap(OverlapRule::Accumulated),
+    op("aten::_index_put_impl_", "- hacked_twin", |_, args| index_put(args))
+        .overlap(OverlapRule::Accumulated),
     op("aten::index_select", "-", |_, args| {
         made(kernels::index_select(args.tensor(0)?, args.int(1)?, args.tensor(2)?))
     }),

@@ -5,7 +5,7 @@ use sconce_ir::alias::AliasAnalyser;
 use sconce_ir::{AliasAnalysis, Graph, Kind, NodeId, Prim, Type, ValueId};
 use sconce_kernels::Tensor;
 
-use crate::bytecode::interpreter::Machine;
+use crate::op_context::OpContext;
 use crate::optimize::{Optimization, given_memory};
 use crate::value::ivalue::IValue;
 
@@ -29,13 +29,13 @@ const CREATORS: &[&str] = &[
 
 /// Computes once what depends on constants alone, where nobody writes to it or gets it. What is made of
 /// numbers comes last, since it may be too large, which would leave all of it as it is.
-pub(crate) fn fold(optimization: &mut Optimization, machine: &mut Machine) {
+pub(crate) fn fold(optimization: &mut Optimization, context: &mut dyn OpContext) {
     for creators in [&[], CREATORS] {
         let (nodes, wanted) = foldable(optimization, creators);
         if wanted.is_empty() {
             continue;
         }
-        let Some(tensors) = compute(optimization, &nodes, &wanted, machine) else { continue };
+        let Some(tensors) = compute(optimization, &nodes, &wanted, context) else { continue };
         for (value, tensor) in wanted.into_iter().zip(tensors) {
             let node = optimization.producer(value);
             let constant = optimization.insert_tensor(tensor, node);
@@ -105,7 +105,7 @@ fn compute(
     o: &Optimization,
     nodes: &[NodeId],
     wanted: &[ValueId],
-    machine: &mut Machine,
+    context: &mut dyn OpContext,
 ) -> Option<Vec<Tensor>> {
     let mut graph = Graph::new();
     let root = graph.root();
@@ -121,8 +121,10 @@ fn compute(
     graph.append(root, list);
     let list = graph.node(list).output();
     graph.add_block_output(root, list);
-    let code = machine.lower_graph("constants", &graph, &o.constants)?;
-    let IValue::List(list) = machine.run(code, Vec::new().into()).ok()? else { return None };
+    let code = context.compile("constants", &graph, &o.constants).ok()?;
+    let IValue::List(list) = context.run_compiled(&code, Vec::new().into()).ok()? else {
+        return None;
+    };
     let tensor = |item: &IValue| match item {
         IValue::Tensor(tensor) => Some(tensor.clone()),
         _ => None,
