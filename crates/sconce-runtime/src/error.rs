@@ -82,3 +82,14 @@ impl From<Error> for Raise {
         Raise::Error(error)
     }
 }
+
+/// A kernel's error: what it has no kernel for is not supported, the rest is PyTorch's.
+pub(crate) fn kernel(error: sconce_kernels::Error) -> Raise {
+    match error.kind() {
+        sconce_kernels::ErrorKind::NotImplemented => Raise::unsupported(error.message()),
+        sconce_kernels::ErrorKind::OutOfMemory => {
+            Raise::Error(Error::Limit(error.message().to_owned()))
+        }
+        _ => Raise::message(error.message()),
+    }
+}

@@ -23,11 +23,12 @@ pub use limits::Limits;
 pub use memory_left::memory_left;
 pub use program::from_objects::{arguments, from_object};
 pub use program::needs::{Need, needs};
+pub use program::prepare::Missing;
 pub use program::to_objects::to_object;
 pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
     uniform_in_place,
 };
-pub use session::{Missing, Model, Options, ProfileEntry, Session, Silent, Sink};
-pub use value::ivalue::{Dict, Future, IValue, List, Object, Text, Tuple};
+pub use session::{Model, Options, ProfileEntry, Session, Silent, Sink};
 pub use value::shared::Shared;
+pub use value::{Dict, Future, IValue, List, Object, Text, Tuple};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sconce_kernels::Memory;
 
 use crate::Error;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// What a call of a program may spend.
 #[derive(Debug, Clone)]

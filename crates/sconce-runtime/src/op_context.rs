@@ -16,7 +16,7 @@ use crate::autograd::formula::CompiledGraph;
 use crate::autograd::state::AutogradState;
 use crate::error::{Error, Raise};
 use crate::limits::Budget;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// The operands of an instruction.
 pub(crate) type Operands = SmallVec<[IValue; 4]>;

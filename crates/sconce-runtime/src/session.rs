@@ -12,8 +12,9 @@ use crate::memory_left::memory_left;
 use crate::op_context::OpContext;
 use crate::program::needs::Need;
 use crate::program::plans::Plans;
+use crate::program::prepare::{Missing, ready};
 use crate::program::{instantiate, matching};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Where a program's output goes.
 pub trait Sink {
@@ -30,17 +31,6 @@ pub struct Silent;
 impl Sink for Silent {
     fn print(&mut self, _: &str) {}
     fn warn(&mut self, _: &str) {}
-}
-
-/// What becomes of a program that has an operator that is not here. One that would touch files,
-/// processes or the network is refused in any case ([`Need::refused`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
-    /// It runs, and stops with an error that names the operator if it comes to it.
-    #[default]
-    WhenReached,
-    /// It is refused before it runs, also where it would never come to the operator.
-    Refuse,
 }
 
 /// How a session is made.
@@ -260,21 +250,5 @@ impl Session {
         // The module's own words when there is none.
         self.module.method(method)?;
         self.machine.method(&self.root, method)
-    }
-}
-
-/// Lowers a function and all it calls, and refuses it for what it must not have.
-pub(crate) fn ready(
-    machine: &mut Machine,
-    function: FunctionId,
-    missing: Missing,
-) -> Result<Prepared, Error> {
-    let prepared = machine.prepare(function)?;
-    let mut needed = prepared.missing.iter();
-    match needed.find(|need| missing == Missing::Refuse || need.refused().is_some()) {
-        Some(Need { what, range }) => {
-            Err(Error::Unsupported { what: what.clone(), range: range.clone() })
-        }
-        None => Ok(prepared),
     }
 }

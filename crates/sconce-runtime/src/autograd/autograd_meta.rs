@@ -1,63 +1,18 @@
 //! What a tensor remembers of how it was made.
 
-use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use sconce_kernels as kernels;
 use sconce_kernels::Tensor;
 
-use crate::autograd::node::{Edge, Node, Source};
-use crate::autograd::views;
-use crate::error::Raise;
+use crate::autograd::graph::{self, AutogradMeta, Edge, Source};
+use crate::autograd::record::views;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
-use crate::ops::kernel;
-
-/// The autograd metadata of a tensor, which all its clones share.
-#[derive(Default)]
-pub(crate) struct AutogradMeta {
-    /// Whether a gradient is asked for, where nothing has made the tensor.
-    pub(crate) is_wanted: Cell<bool>,
-    /// The node that made it.
-    pub(crate) origin: RefCell<Option<Origin>>,
-    /// `Tensor.grad`.
-    pub(crate) grad: RefCell<Option<Tensor>>,
-    /// What it is a view of.
-    pub(crate) view: RefCell<Option<View>>,
-    /// How often it got another origin: its views then have others, too.
-    pub(crate) changes: Cell<u32>,
-}
-
-/// A result of a node.
-#[derive(Clone)]
-pub(crate) struct Origin {
-    pub(crate) node: Rc<Node>,
-    pub(crate) output: usize,
-}
-
-/// What a view shows.
-#[derive(Clone)]
-pub(crate) struct View {
-    /// The tensor that is itself no view.
-    pub(crate) base: Tensor,
-    /// [`AutogradMeta::changes`] of the base when the view's origin was found.
-    pub(crate) seen: u32,
-}
-
-/// The autograd metadata of a tensor, if it has one.
-pub(crate) fn find(tensor: &Tensor) -> Option<Rc<AutogradMeta>> {
-    Rc::clone(tensor.attachment()?).downcast().ok()
-}
-
-/// The autograd metadata of a tensor.
-pub(crate) fn of(tensor: &Tensor) -> Rc<AutogradMeta> {
-    let attached = Rc::clone(tensor.attachment_or(|| Rc::new(AutogradMeta::default())));
-    // Nobody else attaches anything to run-time tensors.
-    attached.downcast().unwrap_or_default()
-}
 
 /// `Tensor.requires_grad`.
 pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
-    find(tensor).is_some_and(|meta| match views::changed_base(&meta) {
+    graph::meta(tensor).is_some_and(|meta| match views::changed_base(&meta) {
         Some(base) => requires_grad(&base),
         None => meta.is_wanted.get() || meta.origin.borrow().is_some(),
     })
@@ -70,7 +25,7 @@ pub(crate) fn edge(
     argument: usize,
     item: usize,
 ) -> Result<Option<Edge>, Raise> {
-    let Some(meta) = find(tensor) else { return Ok(None) };
+    let Some(meta) = graph::meta(tensor) else { return Ok(None) };
     views::refresh(context, tensor, &meta)?;
     let source = match &*meta.origin.borrow() {
         Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
@@ -83,7 +38,7 @@ pub(crate) fn edge(
 
 /// Asks for the gradient of a parameter.
 pub(crate) fn want(parameter: &Tensor) {
-    of(parameter).is_wanted.set(true);
+    graph::meta_of(parameter).is_wanted.set(true);
 }
 
 /// `Tensor.requires_grad_`.
@@ -103,20 +58,20 @@ pub(crate) fn require(tensor: &Tensor, wanted: bool) -> Result<(), Raise> {
             )),
         };
     }
-    if wanted || find(tensor).is_some() {
-        of(tensor).is_wanted.set(wanted);
+    if wanted || graph::meta(tensor).is_some() {
+        graph::meta_of(tensor).is_wanted.set(wanted);
     }
     Ok(())
 }
 
 /// `Tensor.is_leaf`.
 pub(crate) fn is_leaf(tensor: &Tensor) -> bool {
-    !requires_grad(tensor) || find(tensor).is_some_and(|meta| meta.is_wanted.get())
+    !requires_grad(tensor) || graph::meta(tensor).is_some_and(|meta| meta.is_wanted.get())
 }
 
 /// `Tensor.detach_`.
 pub(crate) fn detach_in_place(tensor: &Tensor) -> Result<(), Raise> {
-    let Some(meta) = find(tensor) else { return Ok(()) };
+    let Some(meta) = graph::meta(tensor) else { return Ok(()) };
     if meta.view.borrow().is_some() {
         return Err(Raise::message(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel \
@@ -131,7 +86,7 @@ pub(crate) fn detach_in_place(tensor: &Tensor) -> Result<(), Raise> {
 
 /// `Tensor.grad`.
 pub(crate) fn accumulated(tensor: &Tensor) -> Option<Tensor> {
-    find(tensor)?.grad.borrow().clone()
+    graph::meta(tensor)?.grad.borrow().clone()
 }
 
 /// `Tensor.retain_grad`.
@@ -140,7 +95,7 @@ pub(crate) fn retain(context: &mut dyn OpContext, tensor: &Tensor) -> Result<(),
         let message = "can't retain_grad on Tensor that has requires_grad=False";
         return Err(Raise::message(message));
     }
-    let meta = of(tensor);
+    let meta = graph::meta_of(tensor);
     views::refresh(context, tensor, &meta)?;
     if let Some(origin) = &*meta.origin.borrow() {
         let retained: (usize, Weak<AutogradMeta>) = (origin.output, Rc::downgrade(&meta));
@@ -151,7 +106,7 @@ pub(crate) fn retain(context: &mut dyn OpContext, tensor: &Tensor) -> Result<(),
 
 /// `Tensor.retains_grad`.
 pub(crate) fn is_retained(tensor: &Tensor) -> bool {
-    let Some(meta) = find(tensor) else { return false };
+    let Some(meta) = graph::meta(tensor) else { return false };
     let origin = meta.origin.borrow();
     origin.as_ref().is_some_and(|origin| {
         let retained = origin.node.retained.borrow();

@@ -10,12 +10,11 @@ use sconce_kernels::{DType, Tensor};
 
 use crate::autograd::autograd_meta;
 use crate::autograd::formula::{Formula, From, Rule};
-use crate::autograd::node::{Edge, Node, Source};
+use crate::autograd::graph::{Edge, Node, Source};
 use crate::autograd::record::{self, add, apply, evaluate, tensor};
-use crate::error::{Error, Raise};
+use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
-use crate::ops::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;
 

@@ -258,6 +258,7 @@ mod tests {
 
     use super::*;
     use crate::Silent;
+    use crate::bytecode::interpreter::Machine;
 
     #[test]
     fn every_line_names_an_operator_and_compiles() {

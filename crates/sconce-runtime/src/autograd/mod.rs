@@ -2,21 +2,20 @@
 //!
 //! Nothing is recorded unless a method, or what it calls, asks for a gradient. Then every operator is
 //! recorded ([`record`]) that computes with a tensor that requires one: its result remembers ([`autograd_meta`])
-//! the [`node`] that made it, which knows the operands' nodes. [`backward`] goes over the nodes from the
+//! the node ([`graph`]) that made it, which knows the operands' nodes. [`backward`] goes over the nodes from the
 //! last to the first. What the derivative of an operator is says `derivatives.txt`, in expressions of
 //! TorchScript that are compiled when they are first needed ([`derivatives`]) and run by the same interpreter:
 //! with `create_graph=True` they are recorded in turn. Operators of backward passes that a program calls by
 //! name are such expressions as well. Views and what is written through them are in
-//! [`views`].
+//! [`record::views`].
 
 pub(crate) mod autograd_meta;
 pub(crate) mod backward;
 pub(crate) mod derivatives;
 pub(crate) mod formula;
-pub(crate) mod node;
+pub(crate) mod graph;
 pub(crate) mod record;
 pub(crate) mod state;
-pub(crate) mod views;
 
 pub(crate) use crate::autograd::autograd_meta::accumulated;
 pub(crate) use crate::autograd::autograd_meta::detach_in_place;

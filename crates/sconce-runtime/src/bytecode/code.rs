@@ -11,7 +11,7 @@ use sconce_syntax::SourceRange;
 use crate::ProfileEntry;
 use crate::bytecode::number::NumberOp;
 use crate::ops::Builtin;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// A function in register code.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! schema, so running one is a look at two registers.
 
 use crate::ops;
-use crate::value::ivalue::IValue::{self, Bool, Float, Int};
+use crate::value::IValue::{self, Bool, Float, Int};
 
 /// An operator of two ints or two floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use sconce_ir::Type;
 use crate::bytecode::lower::Primitive;
 use crate::error::Raise;
 use crate::op_context::{OpContext, Operands, type_of};
-use crate::value::ivalue::{Dict, IValue, Object, Text, Tuple};
+use crate::ops::python::text::{Output, Printed, write_text};
 use crate::value::shared::Shared;
-use crate::value::text::{Output, Printed, write_text};
+use crate::value::{Dict, IValue, Object, Text, Tuple};
 use crate::{Error, autograd};
 
 /// What an instruction gives.

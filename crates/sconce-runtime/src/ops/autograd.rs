@@ -11,7 +11,7 @@ use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::{Table, op};
-use crate::value::ivalue::IValue::{self, Bool};
+use crate::value::IValue::{self, Bool};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

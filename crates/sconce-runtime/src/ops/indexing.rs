@@ -3,12 +3,12 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, Scalar, ScatterReduce, Tensor, Unique};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::{listed, made};
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

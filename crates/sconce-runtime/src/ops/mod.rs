@@ -132,7 +132,6 @@ pub(crate) use crate::ops::nn::recurrent::Packed as RecurrentPacked;
 pub(crate) use crate::ops::python::nested_lists::to_list;
 pub(crate) use crate::ops::python::numbers::floor_quotient;
 pub(crate) use crate::ops::python::numbers::floor_rest;
-pub(crate) use crate::ops::tensor::operands::kernel;
 
 #[cfg(test)]
 mod tests {

@@ -3,14 +3,14 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Dropout, Generator, MemoryFormat, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 use crate::value::shared::Shared;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

@@ -6,12 +6,12 @@ use sconce_kernels::{
     BinaryOp, Bins, DType, Interpolation, MinMax, SegmentReduce, Segments, Spacing, Tensor,
 };
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{both, kernel, listed, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::{both, listed, made};
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -3,14 +3,14 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::value::ivalue::IValue::{self, Bool, Int};
+use crate::ops::tensor::operands::{listed, made};
+use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

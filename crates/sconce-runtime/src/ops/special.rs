@@ -4,12 +4,12 @@ use sconce_kernels as kernels;
 use sconce_kernels::special::{self, Polynomial, Precision, of_tensors};
 use sconce_kernels::{DType, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -18,13 +18,7 @@ use crate::ops;
 
 pub(crate) use crate::optimize::tensor_facts::Fact;
 use crate::optimize::tensor_facts::Facts;
-use crate::value::ivalue::IValue;
-
-/// The method that is optimised.
-const METHOD: &str = "forward";
-
-/// How many kinds of arguments get plans of their own.
-const MAX_PLANS: usize = 8;
+use crate::value::IValue;
 
 /// A pass: its name, and what it does.
 type Pass = (&'static str, fn(&mut Optimization));

@@ -4,7 +4,7 @@ use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Use, ValueId};
 use sconce_kernels::{DType, MemoryFormat};
 
 use crate::optimize::layout::blocked::POINTWISE;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// The dtype of a tensor, the number of its dimensions, and whether the channels of pictures lie last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

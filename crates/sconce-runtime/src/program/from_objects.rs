@@ -6,7 +6,7 @@ use sconce_ir::Type;
 use sconce_kernels::Importer;
 
 use crate::Error;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Lists, tuples and dicts in each other: deeper values are of no use to a program.
 const MAX_DEPTH: usize = 200;

@@ -8,10 +8,10 @@ use sconce_torchscript::{Module, Value, ValueId};
 use crate::bytecode::interpreter::Machine;
 use crate::op_context::OpContext;
 use crate::program::packed_params;
+use crate::program::prepare::{Missing, ready};
 use crate::program::xnnpack_layers::Layer;
-use crate::session::{Missing, ready};
-use crate::value::ivalue::{Dict, IValue, Object, Text, Tuple};
 use crate::value::shared::Shared;
+use crate::value::{Dict, IValue, Object, Text, Tuple};
 use crate::{Error, autograd};
 
 /// Makes the constants and the root object of a module; runs `__setstate__` where a class has one,

@@ -6,9 +6,9 @@ use sconce_kernels::Scalar;
 
 use crate::Error;
 use crate::op_context::{OpContext, type_of};
-use crate::value::ivalue::{Dict, IValue, Tuple};
 use crate::value::shared::Shared;
 use crate::value::text::python_text;
+use crate::value::{Dict, IValue, Tuple};
 
 /// The arguments of a method after `self`, in order: `tupleSliceToIValues` and its checks.
 pub(crate) fn match_arguments(

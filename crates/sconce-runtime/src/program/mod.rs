@@ -7,5 +7,6 @@ pub(crate) mod matching;
 pub(crate) mod needs;
 pub(crate) mod packed_params;
 pub(crate) mod plans;
+pub(crate) mod prepare;
 pub(crate) mod to_objects;
 pub(crate) mod xnnpack_layers;

@@ -5,7 +5,7 @@ use sconce_torchscript::Module;
 
 use crate::Error;
 use crate::bytecode::lower::{LoweringContext, lower};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Something that a program needs and that is not here, at one place.
 #[derive(Debug, Clone)]

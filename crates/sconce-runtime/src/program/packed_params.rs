@@ -7,11 +7,10 @@ use sconce_ir::ClassId;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
-use crate::error::{Error, Raise};
+use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
-use crate::ops::kernel;
-use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
+use crate::value::{IValue, Object};
 
 /// The classes that are known here, by the end of their names.
 const LINEAR: &str = "__torch__.torch.classes.quantized.LinearPackedParamsBase";

@@ -12,7 +12,7 @@ use sconce_torchscript::Module;
 use crate::bytecode::code::Code;
 use crate::bytecode::interpreter::Machine;
 use crate::optimize::{Fact, Signature, draws, is_contained, optimize};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// The method that is optimised.
 const METHOD: &str = "forward";

@@ -5,7 +5,7 @@ use sconce_checkpoint::Value;
 use sconce_kernels::Exporter;
 
 use crate::Error;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Lists, tuples, dicts and futures in each other. Who reads them again goes down by recursion.
 const MAX_DEPTH: usize = 200;
@@ -210,7 +210,7 @@ mod tests {
             let said = to_object(&deep(300_000)).unwrap_err().to_string();
             assert_eq!(said, "a result that is nested deeper than 200 levels is not supported");
             let futures = (0..300_000).fold(IValue::Int(1), |inner, _| {
-                IValue::Future(crate::value::ivalue::Future { outcome: Ok(inner) }.into())
+                IValue::Future(crate::value::Future { outcome: Ok(inner) }.into())
             });
             assert!(matches!(to_object(&futures), Ok(Value::Int(1))));
         };

@@ -5,8 +5,8 @@
 
 use crate::error::{Error, Raise};
 use crate::op_context::OpContext;
-use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
+use crate::value::{IValue, Object};
 
 /// A class of such layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

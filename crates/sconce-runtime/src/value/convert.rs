@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sconce_ir::Type;
 
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 use crate::{Dict, Shared, Tensor, Text};
 
 macro_rules! from {

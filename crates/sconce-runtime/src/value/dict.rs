@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use sconce_ir::Type;
 use sconce_kernels::{Charge, Memory};
 
-use crate::value::ivalue::{IValue, SHARED};
+use crate::value::{IValue, SHARED};
 
 /// A dict in order of insertion, and the types of its keys and values.
 pub struct Dict {

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::vec;
 
-use crate::value::ivalue::{Dict, Entry, Future, IValue, List, Object, Tuple};
+use crate::value::{Dict, Entry, Future, IValue, List, Object, Tuple};
 
 impl Drop for List {
     fn drop(&mut self) {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Two containers of one kind, and how many of their elements have been compared.
 struct Pair {

@@ -35,7 +35,7 @@ impl Text {
 
 impl From<Arc<str>> for Text {
     fn from(text: Arc<str>) -> Self {
-        const SHARED: usize = size_of::<Inner>() + 2 * crate::value::ivalue::SHARED;
+        const SHARED: usize = size_of::<Inner>() + 2 * crate::value::SHARED;
         let charge = Memory::charge_value(SHARED + text.len());
         Text(Rc::new(Inner { text, _charge: charge }))
     }

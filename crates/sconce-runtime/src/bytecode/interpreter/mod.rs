@@ -12,7 +12,6 @@ use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::{Generator, Memory};
 use sconce_torchscript::Module;
 
-use crate::autograd;
 use crate::autograd::formula::CompiledGraph;
 use crate::autograd::state::AutogradState;
 use crate::bytecode::lower::{
@@ -24,8 +23,8 @@ use crate::limits::{Budget, Limits};
 use crate::op_context::{ClassInfo, OpContext, Operands};
 use crate::ops::{Args, BorrowedArg, Builtin, MAX_BORROWED};
 use crate::program::needs::Need;
-use crate::value::ivalue::{Future, IValue};
-use crate::{Error, ProfileEntry, Sink};
+use crate::value::{Future, IValue};
+use crate::{Error, ProfileEntry, Sink, autograd};
 
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).

@@ -4,7 +4,7 @@ use sconce_ir::{BlockId, Constant, NodeId, ValueId};
 
 use crate::Error;
 use crate::bytecode::lower::{Instruction, Lowering, Operand, Register, Span, slice};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 impl Lowering<'_> {
     pub(crate) fn branch(&mut self, node: NodeId) -> Result<(), Error> {

@@ -28,7 +28,7 @@ use crate::bytecode::number::NumberOp;
 use crate::Error;
 use crate::autograd;
 use crate::ops;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// What lowering asks of the program context a graph.
 pub(crate) struct LoweringContext<'a> {
@@ -494,11 +494,11 @@ impl Lowering<'_> {
             Constant::List(element, items) => IValue::list(element.clone(), values(items)?),
             Constant::Tuple(items, named) => {
                 let items: Vec<IValue> = values(items)?;
-                let tuple = crate::value::ivalue::Tuple::new(items, named.clone());
+                let tuple = crate::value::Tuple::new(items, named.clone());
                 IValue::Tuple(Rc::new(tuple))
             }
             Constant::Dict(key, value, entries) => {
-                let mut dict = crate::value::ivalue::Dict::new(key.clone(), value.clone());
+                let mut dict = crate::value::Dict::new(key.clone(), value.clone());
                 for (key, value) in entries.iter() {
                     if !dict.insert(self.value_of(key)?, self.value_of(value)?) {
                         return Err(Error::Malformed(

@@ -3,8 +3,8 @@
 use sconce_kernels::Generator;
 
 use crate::error::{Error, Raise};
-use crate::value::ivalue::{Dict, IValue, List, Text};
 use crate::value::shared::Shared;
+use crate::value::{Dict, IValue, List, Text};
 
 /// The operands of an operator, each of the type its schema says.
 pub(crate) struct Args<'a>(pub(crate) &'a mut [IValue]);

@@ -11,13 +11,12 @@ use sconce_ir::{Argument, Schema, operators};
 use sconce_kernels as kernels;
 use sconce_kernels::Tensor;
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::{OpContext, Operands};
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
 use crate::ops::descriptor::{Run, size_guard};
-use crate::ops::tensor::operands::kernel;
 use crate::ops::{Args, Builtin};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -5,7 +5,7 @@ use sconce_kernels::{
     contiguous_unary,
 };
 
-use crate::value::ivalue::IValue::{self, Float, Int};
+use crate::value::IValue::{self, Float, Int};
 
 /// An operand where it is: nothing is moved for what takes as long as moving it.
 #[derive(Clone, Copy)]

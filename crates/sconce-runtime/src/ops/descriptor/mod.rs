@@ -29,7 +29,7 @@ use result_strides::ResultStrides;
 
 use crate::error::Raise;
 use crate::op_context::OpContext;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// What computes an operator.
 pub(crate) type Run = fn(&mut dyn OpContext, Args<'_>) -> Result<IValue, Raise>;

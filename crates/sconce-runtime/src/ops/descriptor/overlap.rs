@@ -3,10 +3,9 @@
 
 use sconce_kernels::{Overlap, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
-use crate::ops::tensor::operands::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// What an operator that writes to its first operand looks at before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

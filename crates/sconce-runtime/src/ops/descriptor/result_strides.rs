@@ -6,10 +6,9 @@ use sconce_kernels::{
 };
 use smallvec::SmallVec;
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
-use crate::ops::tensor::operands::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;
 
@@ -444,7 +443,7 @@ mod tests {
     /// The strides of a result of these sizes.
     fn strides(symbol: &str, mut args: Vec<IValue>, sizes: &[i64], dtype: DType) -> Vec<i64> {
         let result = IValue::Tensor(Tensor::zeros(sizes, dtype).unwrap());
-        let layout = ResultStrides::find(symbol, "").unwrap();
+        let layout = crate::ops::find(symbol, "").unwrap().strides.unwrap();
         let result = match layout.strides(&Args(&mut args)) {
             Some(strides) => strides.lay_out(result).unwrap(),
             None => result,

@@ -5,10 +5,9 @@
 use sconce_ir::{Schema, Type};
 use sconce_kernels::{Memory, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
-use crate::ops::tensor::operands::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// Whether an operator may go over the elements of its operands: one that makes tensors or writes to
 /// them, not one that only gives views or says what a tensor looks like.

@@ -3,14 +3,14 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, DType, MinMax, PointwiseOp, Scalar, Tensor, UnaryOp};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, fast_path, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -3,11 +3,12 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{Tensor, UnaryOp};
 
+use crate::error::kernel;
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 pub(crate) const TABLE: Table = &[
     op("aten::view_as_real", "-", |_, args| made(kernels::view_as_real(args.tensor(0)?))),

@@ -3,13 +3,13 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, PointwiseOp, Scalar, Tensor, UnaryOp};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue::{self, Bool};
+use crate::ops::tensor::operands::made;
+use crate::value::IValue::{self, Bool};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -6,12 +6,12 @@ use sconce_kernels::{
     Activation, BinaryOp, BlockedConv, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
 };
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

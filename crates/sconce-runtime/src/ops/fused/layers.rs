@@ -3,10 +3,11 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{LinearActivation, UnaryOp};
 
+use crate::error::kernel;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::attention;
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 /// `input, packed weight, weight, bias, place in ACTIVATIONS or -1`.
 pub(crate) const LINEAR_PACKED: &str = "sconce::linear_packed";

@@ -4,11 +4,10 @@ use sconce_kernels as kernels;
 use sconce_kernels::{MAX_OPERANDS, Operand, PointwiseStep};
 use smallvec::SmallVec;
 
-use crate::error::{Error, Raise};
+use crate::error::{Error, Raise, kernel};
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::kernel;
 use crate::ops::{Args, FUSED_STEPS};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// A chain: the steps, [`STEP_NUMBERS`] for each, and their inputs.
 pub(crate) const POINTWISE: &str = "sconce::pointwise";

@@ -4,11 +4,11 @@ use sconce_kernels::DType;
 use sconce_linalg as linalg;
 use sconce_linalg::{Kind, Scale, StftOptions, Transform, Window};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue;
+use crate::ops::tensor::operands::made;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

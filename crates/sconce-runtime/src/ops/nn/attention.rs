@@ -5,12 +5,12 @@ use std::rc::Rc;
 use sconce_kernels as kernels;
 use sconce_kernels::{AttentionOptions, EncoderLayer, HeadMask, HeadWeights, Layer, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::{IValue, Nested};
+use crate::ops::tensor::operands::made;
+use crate::value::{IValue, Nested};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -8,7 +8,7 @@ use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -3,12 +3,11 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{BagMode, BagOptions};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -5,13 +5,13 @@ use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, ConvOptions, DType, Scalar, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
+use crate::ops::tensor::operands::made;
 use crate::program::xnnpack_layers::Layer;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

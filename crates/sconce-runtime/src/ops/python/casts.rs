@@ -7,8 +7,8 @@ use crate::error::Raise;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::python::math::truncate;
-use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
-use crate::value::text::stream_text;
+use crate::ops::python::text::stream_text;
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -160,14 +160,12 @@ fn complex(args: &Args<'_>) -> Result {
             Bool(a) => f64::from(u8::from(*a)),
             // PyTorch takes ints through C's `int` here.
             Int(a) => f64::from(*a as i32),
-            IValue::Tensor(tensor) => {
-                match tensor.item().map_err(crate::ops::tensor::operands::kernel)? {
-                    Scalar::Complex(_) => {
-                        return Err(Raise::unsupported("complex() of a complex tensor"));
-                    }
-                    item => item.to_f64(),
+            IValue::Tensor(tensor) => match tensor.item().map_err(crate::error::kernel)? {
+                Scalar::Complex(_) => {
+                    return Err(Raise::unsupported("complex() of a complex tensor"));
                 }
-            }
+                item => item.to_f64(),
+            },
             _ => args.real(index)?,
         })
     };

@@ -6,10 +6,10 @@ use crate::error::Raise;
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::value::ivalue::IValue::{self, Bool, Int};
-use crate::value::ivalue::{Dict, SHARED, Tuple};
+use crate::ops::python::text::stream_text;
+use crate::value::IValue::{self, Bool, Int};
 use crate::value::shared::Shared;
-use crate::value::text::stream_text;
+use crate::value::{Dict, SHARED, Tuple};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

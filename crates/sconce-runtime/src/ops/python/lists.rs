@@ -4,14 +4,13 @@ use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::kernel;
-use crate::value::ivalue::IValue::{self, Bool, Float, Int};
-use crate::value::ivalue::List;
+use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::List;
 use crate::value::shared::Shared;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

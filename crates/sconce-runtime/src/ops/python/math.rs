@@ -7,7 +7,7 @@ use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::python::numbers::single;
-use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -110,8 +110,7 @@ pub(crate) const TABLE: Table = &[
         .strides(ResultStrides::Elements),
     op("aten::gamma", REAL, |_, args| real(&args, libm::tgamma)),
     op("aten::gamma", "Scalar", |_, args| single(real(&args, libm::tgamma))),
-    op("aten::lgamma", REAL, |_, args| real(&args, libm::lgamma))
-        .strides(ResultStrides::Elements),
+    op("aten::lgamma", REAL, |_, args| real(&args, libm::lgamma)).strides(ResultStrides::Elements),
     op("aten::lgamma", "Scalar", |_, args| single(real(&args, libm::lgamma)))
         .strides(ResultStrides::Elements),
     op("aten::fabs", REAL, |_, args| real(&args, f64::abs)),

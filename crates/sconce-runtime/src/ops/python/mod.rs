@@ -10,3 +10,4 @@ pub(crate) mod objects;
 pub(crate) mod profiler;
 pub(crate) mod sort_lists;
 pub(crate) mod strings;
+pub(crate) mod text;

@@ -4,12 +4,12 @@ use num_complex::Complex as Number;
 use sconce_ir::Type;
 use sconce_kernels::{DType, Scalar, Tensor};
 
-use crate::error::{Error, Raise};
+use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op, size_guard};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
+use crate::ops::tensor::operands::made;
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

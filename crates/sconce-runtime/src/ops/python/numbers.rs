@@ -7,7 +7,7 @@ use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -8,9 +8,9 @@ use crate::error::Raise;
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::value::ivalue::IValue::{self, Bool, Float, Int};
-use crate::value::ivalue::{Future, Tuple};
-use crate::value::text::{InMemory, Output, write_text};
+use crate::ops::python::text::{InMemory, Output, write_text};
+use crate::value::IValue::{self, Bool, Float, Int};
+use crate::value::{Future, Tuple};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -169,7 +169,7 @@ fn number_text(directive: char, value: IValue) -> String {
 /// The sizes that two tensors of these sizes meet in.
 fn broadcast(args: &Args<'_>) -> Result {
     let sizes = sconce_kernels::layout::broadcast(&args.ints(0)?, &args.ints(1)?);
-    let sizes = sizes.map_err(crate::ops::tensor::operands::kernel)?;
+    let sizes = sizes.map_err(crate::error::kernel)?;
     Ok(IValue::list(sconce_ir::Type::Int, sizes.iter().map(|&size| Int(size)).collect()))
 }
 

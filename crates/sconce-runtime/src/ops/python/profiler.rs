@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::op_context::OpContext;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
-use crate::value::ivalue::{IValue, Object};
 use crate::value::shared::Shared;
+use crate::value::{IValue, Object};
 
 const RECORD: &str = "__torch__.torch.classes.profiler._RecordFunction";
 

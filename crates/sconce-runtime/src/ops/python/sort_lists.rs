@@ -9,8 +9,8 @@ use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::value::ivalue::IValue::{self, Bool, Float, Int, Str};
-use crate::value::ivalue::List;
+use crate::value::IValue::{self, Bool, Float, Int, Str};
+use crate::value::List;
 use crate::value::shared::Shared;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

@@ -8,7 +8,7 @@ use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::python::lists::slice;
-use crate::value::ivalue::IValue::{self, Bool, Int};
+use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -3,13 +3,13 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{ConvOptions, DType, OutputParameters, Quantizer, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, listed, made};
+use crate::ops::tensor::operands::{listed, made};
 use crate::program::packed_params::{Geometry, PackedParams};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

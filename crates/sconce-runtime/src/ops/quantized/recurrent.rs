@@ -3,14 +3,13 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{Cell, Dropout, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::recurrent::{outputs, states, stepped, time_first};
-use crate::ops::tensor::operands::kernel;
 use crate::program::packed_params::{CellParams, PackedParams};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

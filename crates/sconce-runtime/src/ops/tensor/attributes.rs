@@ -3,12 +3,12 @@
 
 use sconce_kernels::{DType, Operand, Scalar, Tensor, can_cast, promote_types, result_type};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::{kernel, made};
-use crate::value::ivalue::IValue::{self, Bool, Int};
+use crate::ops::tensor::operands::made;
+use crate::value::IValue::{self, Bool, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

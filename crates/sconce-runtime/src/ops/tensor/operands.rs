@@ -1,21 +1,12 @@
 //! Operands of tensor operators, and what kernels say when they refuse.
 
-use sconce_kernels::{DType, ErrorKind, MemoryFormat, Operand, Scalar, Tensor};
+use sconce_kernels::{DType, MemoryFormat, Operand, Scalar, Tensor};
 
-use crate::error::{Error, Raise};
+use crate::error::{Error, Raise, kernel};
 use crate::ops::Args;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
-
-/// A kernel's error: what it has no kernel for is not supported, the rest is PyTorch's.
-pub(crate) fn kernel(error: sconce_kernels::Error) -> Raise {
-    match error.kind() {
-        ErrorKind::NotImplemented => Raise::unsupported(error.message()),
-        ErrorKind::OutOfMemory => Raise::Error(Error::Limit(error.message().to_owned())),
-        _ => Raise::message(error.message()),
-    }
-}
 
 /// What a kernel made, as a value.
 pub(crate) fn made(result: sconce_kernels::Result<Tensor>) -> Result {
@@ -123,7 +114,7 @@ impl Args<'_> {
     }
 
     /// A str, or `None`.
-    pub(crate) fn optional_str(&self, index: usize) -> Result<Option<crate::value::ivalue::Text>> {
+    pub(crate) fn optional_str(&self, index: usize) -> Result<Option<crate::value::Text>> {
         if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
     }
 

@@ -4,14 +4,14 @@ use sconce_ir::Type;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, MemoryFormat, Scalar, Tensor};
 
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::python::lists::is_nonzero;
-use crate::ops::tensor::operands::{kernel, listed, made};
-use crate::value::ivalue::IValue::{self, Bool, Complex, Float, Int};
+use crate::ops::tensor::operands::{listed, made};
+use crate::value::IValue::{self, Bool, Complex, Float, Int};
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 

@@ -7,7 +7,7 @@ use sconce_kernels::Tensor;
 
 use crate::op_context::OpContext;
 use crate::optimize::{Optimization, given_memory};
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// How many times the bytes of what they are made of new constants may have.
 const MOST: usize = 4;

@@ -11,13 +11,12 @@ use sconce_ir::Schema;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
-use crate::autograd::autograd_meta::{self, AutogradMeta, Origin, View};
-use crate::autograd::node::{Edge, Source};
+use crate::autograd::autograd_meta;
+use crate::autograd::graph::{self, AutogradMeta, Edge, Origin, Source, View};
 use crate::autograd::record;
-use crate::error::Raise;
+use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
-use crate::ops::kernel;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;
 
@@ -26,29 +25,29 @@ pub(crate) fn record_view(tensor: &Tensor, of: &Tensor) {
     if tensor.is(of) || !tensor.storage().ptr_eq(of.storage()) {
         return;
     }
-    let shown = autograd_meta::find(of).and_then(|meta| meta.view.borrow().clone());
+    let shown = graph::meta(of).and_then(|meta| meta.view.borrow().clone());
     let base = shown.map_or_else(|| of.clone(), |view| view.base);
-    let seen = autograd_meta::of(&base).changes.get();
-    *autograd_meta::of(tensor).view.borrow_mut() = Some(View { base, seen });
+    let seen = graph::meta_of(&base).changes.get();
+    *graph::meta_of(tensor).view.borrow_mut() = Some(View { base, seen });
 }
 
 /// The base of a view that has another origin since the view's was found.
 pub(crate) fn changed_base(meta: &AutogradMeta) -> Option<Tensor> {
     let view = meta.view.borrow();
     let View { base, seen } = view.as_ref()?;
-    let changes = autograd_meta::find(base).map_or(0, |meta| meta.changes.get());
+    let changes = graph::meta(base).map_or(0, |meta| meta.changes.get());
     (changes != *seen).then(|| base.clone())
 }
 
 /// Refuses to change what gradients are asked for.
 pub(crate) fn check_may_change(target: &Tensor) -> Result<()> {
-    let Some(meta) = autograd_meta::find(target) else { return Ok(()) };
+    let Some(meta) = graph::meta(target) else { return Ok(()) };
     if meta.is_wanted.get() {
         let message = "a leaf Variable that requires grad is being used in an in-place operation.";
         return Err(Raise::message(message));
     }
     let view = meta.view.borrow();
-    let base = view.as_ref().and_then(|view| autograd_meta::find(&view.base));
+    let base = view.as_ref().and_then(|view| graph::meta(&view.base));
     if base.is_some_and(|base| base.is_wanted.get()) {
         let message =
             "a view of a leaf Variable that requires grad is being used in an in-place operation.";
@@ -70,7 +69,7 @@ pub(crate) fn refresh(
     };
     *meta.origin.borrow_mut() = origin;
     if let Some(view) = meta.view.borrow_mut().as_mut() {
-        view.seen = autograd_meta::of(&base).changes.get();
+        view.seen = graph::meta_of(&base).changes.get();
     }
     Ok(())
 }
@@ -81,7 +80,7 @@ pub(crate) fn change_origin(
     target: &Tensor,
     origin: Option<Origin>,
 ) -> Result<()> {
-    let meta = autograd_meta::of(target);
+    let meta = graph::meta_of(target);
     let view = meta.view.borrow().clone();
     let (changed, origin) = match view {
         None => (meta, origin),
@@ -92,7 +91,7 @@ pub(crate) fn change_origin(
                 true => Some(node(context, &view.base, target, &put)?),
                 false => None,
             };
-            (autograd_meta::of(&view.base), origin)
+            (graph::meta_of(&view.base), origin)
         }
     };
     *changed.origin.borrow_mut() = origin;

@@ -1,5 +1,7 @@
 //! Runs operators so that what they compute with tensors that require a gradient is remembered.
 
+pub(crate) mod views;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -7,14 +9,13 @@ use sconce_ir::{Schema, Type, operators};
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Scalar, Tensor};
 
-use crate::autograd::autograd_meta::{self, Origin};
 use crate::autograd::formula::{Effect, Formula, From, Input, Known, Rule};
-use crate::autograd::node::{Edge, Node, Saved};
-use crate::autograd::{derivatives, views};
-use crate::error::{Error, Raise};
+use crate::autograd::graph::{self, Edge, Node, Origin, Saved, each_tensor, is_differentiable};
+use crate::autograd::{autograd_meta, derivatives};
+use crate::error::{Error, Raise, kernel};
 use crate::op_context::{OpContext, Operands};
-use crate::ops::{self, Args, Builtin, kernel};
-use crate::value::ivalue::IValue;
+use crate::ops::{self, Args, Builtin};
+use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
@@ -135,22 +136,6 @@ fn requires_grad(value: &IValue) -> bool {
     found
 }
 
-/// The tensors of a value that is one, or a list or tuple of some, with their places in it.
-pub(crate) fn each_tensor(value: &IValue, look: &mut impl FnMut(usize, &Tensor)) {
-    let mut items = |items: &[IValue]| {
-        for (place, item) in items.iter().enumerate() {
-            if let IValue::Tensor(tensor) = item {
-                look(place, tensor);
-            }
-        }
-    };
-    match value {
-        IValue::List(list) => items(&list.read().items),
-        IValue::Tuple(tuple) => items(&tuple.items),
-        one => items(std::slice::from_ref(one)),
-    }
-}
-
 /// Runs a formula with its inputs.
 pub(crate) fn evaluate(
     context: &mut dyn OpContext,
@@ -235,14 +220,10 @@ fn remember(
     let edges = edges(context, known, &operands)?;
     let node = Rc::new(node(context, known, edges, operands, result));
     for (output, tensor) in made {
-        *autograd_meta::of(&tensor).origin.borrow_mut() =
+        *graph::meta_of(&tensor).origin.borrow_mut() =
             Some(Origin { node: Rc::clone(&node), output });
     }
     Ok(())
-}
-
-pub(crate) fn is_differentiable(dtype: DType) -> bool {
-    dtype.is_floating_point() || dtype.is_complex()
 }
 
 /// Where the gradients of the operands go.
@@ -375,7 +356,7 @@ pub(crate) fn constant(
         saved: RefCell::new(Some(Saved::default())),
         retained: RefCell::default(),
     });
-    *autograd_meta::of(&made).origin.borrow_mut() = Some(Origin { node, output: 0 });
+    *graph::meta_of(&made).origin.borrow_mut() = Some(Origin { node, output: 0 });
     Ok(made)
 }
 
@@ -426,7 +407,7 @@ fn change(
     if let Some(Rule::As(formula)) = known.rule.as_deref() {
         let result = tensor(evaluate_instead(context, formula, &operands)?)?;
         kernels::store(&target, &result).map_err(kernel)?;
-        let origin = autograd_meta::find(&result).and_then(|meta| meta.origin.borrow().clone());
+        let origin = graph::meta(&result).and_then(|meta| meta.origin.borrow().clone());
         return views::change_origin(context, &target, origin).map(|()| IValue::Tensor(target));
     }
     let edges = edges(context, known, &operands)?;
@@ -447,10 +428,10 @@ fn before(context: &mut dyn OpContext, known: &Known, target: &Tensor) -> Result
         _ => false,
     };
     let before = if reads { target.copy().map_err(kernel)? } else { target.alias() };
-    if let Some(of_target) = autograd_meta::find(target) {
+    if let Some(of_target) = graph::meta(target) {
         views::refresh(context, target, &of_target)?;
         let origin = of_target.origin.borrow().clone();
-        *autograd_meta::of(&before).origin.borrow_mut() = origin;
+        *graph::meta_of(&before).origin.borrow_mut() = origin;
     }
     Ok(before)
 }

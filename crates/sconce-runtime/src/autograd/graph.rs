@@ -1,15 +1,13 @@
-//! A recorded call of an operator.
+//! The autograd graph: recorded calls of operators, and what tensors remember of how they were made.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use sconce_kernels::{DType, Dims, Storage, Tensor};
 
-use crate::autograd::autograd_meta::{self, AutogradMeta, Origin};
 use crate::autograd::formula::Rule;
-use crate::autograd::record::is_differentiable;
 use crate::error::Raise;
-use crate::value::ivalue::IValue;
+use crate::value::IValue;
 
 /// A call of an operator, and what its derivative needs.
 pub(crate) struct Node {
@@ -59,7 +57,7 @@ pub(crate) struct Saved {
 impl Saved {
     /// Asks for the elements of a value to stay what they are now.
     pub(crate) fn guard(&mut self, value: &IValue) {
-        crate::autograd::record::each_tensor(value, &mut |_, tensor| {
+        each_tensor(value, &mut |_, tensor| {
             let storage = tensor.storage().clone();
             let writes = storage.writes();
             self.written.push((storage, writes, tensor.alias()));
@@ -96,7 +94,7 @@ impl Node {
                 // Indices have no gradients.
                 if is_differentiable(tensor.dtype()) {
                     let origin = Origin { node: Rc::clone(self), output };
-                    *autograd_meta::of(&made).origin.borrow_mut() = Some(origin);
+                    *meta_of(&made).origin.borrow_mut() = Some(origin);
                 }
                 output += 1;
                 IValue::Tensor(made)
@@ -119,6 +117,69 @@ impl Node {
             })
             .collect()
     }
+}
+
+/// The autograd metadata of a tensor, which all its clones share.
+#[derive(Default)]
+pub(crate) struct AutogradMeta {
+    /// Whether a gradient is asked for, where nothing has made the tensor.
+    pub(crate) is_wanted: Cell<bool>,
+    /// The node that made it.
+    pub(crate) origin: RefCell<Option<Origin>>,
+    /// `Tensor.grad`.
+    pub(crate) grad: RefCell<Option<Tensor>>,
+    /// What it is a view of.
+    pub(crate) view: RefCell<Option<View>>,
+    /// How often it got another origin: its views then have others, too.
+    pub(crate) changes: Cell<u32>,
+}
+
+/// A result of a node.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub(crate) node: Rc<Node>,
+    pub(crate) output: usize,
+}
+
+/// What a view shows.
+#[derive(Clone)]
+pub(crate) struct View {
+    /// The tensor that is itself no view.
+    pub(crate) base: Tensor,
+    /// [`AutogradMeta::changes`] of the base when the view's origin was found.
+    pub(crate) seen: u32,
+}
+
+/// The autograd metadata of a tensor, if it has one.
+pub(crate) fn meta(tensor: &Tensor) -> Option<Rc<AutogradMeta>> {
+    Rc::clone(tensor.attachment()?).downcast().ok()
+}
+
+/// The autograd metadata of a tensor.
+pub(crate) fn meta_of(tensor: &Tensor) -> Rc<AutogradMeta> {
+    let attached = Rc::clone(tensor.attachment_or(|| Rc::new(AutogradMeta::default())));
+    // Nobody else attaches anything to run-time tensors.
+    attached.downcast().unwrap_or_default()
+}
+
+/// The tensors of a value that is one, or a list or tuple of some, with their places in it.
+pub(crate) fn each_tensor(value: &IValue, look: &mut impl FnMut(usize, &Tensor)) {
+    let mut items = |items: &[IValue]| {
+        for (place, item) in items.iter().enumerate() {
+            if let IValue::Tensor(tensor) = item {
+                look(place, tensor);
+            }
+        }
+    };
+    match value {
+        IValue::List(list) => items(&list.read().items),
+        IValue::Tuple(tuple) => items(&tuple.items),
+        one => items(std::slice::from_ref(one)),
+    }
+}
+
+pub(crate) fn is_differentiable(dtype: DType) -> bool {
+    dtype.is_floating_point() || dtype.is_complex()
 }
 
 /// Nodes form chains of any length, which are taken apart without recursion.
