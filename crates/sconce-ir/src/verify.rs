@@ -118,6 +118,11 @@ impl Verifier<'_> {
                 open.push((block, self.enter(block)));
                 continue;
             }
+            // A node's outputs are seen after its blocks, not in them.
+            let before = graph.node(graph.previous(node));
+            if !before.blocks().is_empty() {
+                before.outputs().iter().for_each(|output| self.visible[output.0 as usize] = true);
+            }
             if node == graph.return_node(block) {
                 self.leave(block);
                 continue;
@@ -129,6 +134,10 @@ impl Verifier<'_> {
             self.inputs(node);
             self.outputs(node);
             self.shape(node);
+            if !graph.node(node).blocks().is_empty() {
+                let outputs = graph.node(node).outputs().iter();
+                outputs.for_each(|output| self.visible[output.0 as usize] = false);
+            }
             for &inner in graph.node(node).blocks().iter().rev() {
                 self.check(
                     node,
@@ -137,7 +146,6 @@ impl Verifier<'_> {
                 );
                 open.push((inner, graph.param_node(inner)));
             }
-            // The node's outputs are seen after its blocks, not in them.
         }
     }
 

@@ -321,3 +321,24 @@ fn bodies_are_optimised_before_they_are_inlined() {
 ";
     assert_eq!(graph.canonical_text(), want);
 }
+
+/// What a node gives is seen after its blocks, not in them.
+#[test]
+fn blocks_do_not_see_what_their_node_gives() {
+    let mut graph = Graph::parse(
+        "graph(%c : bool, %x : int):
+  %y : int = prim::If(%c)
+    block0():
+      -> (%x)
+    block1():
+      -> (%x)
+  return (%y)",
+    )
+    .unwrap();
+    verify(&graph).unwrap();
+    let branch = graph.block_nodes(graph.root()).next().unwrap();
+    let (own, block) = (graph.node(branch).output(), graph.node(branch).blocks()[0]);
+    graph.replace_input(graph.return_node(block), 0, own);
+    let errors = verify(&graph).unwrap_err();
+    assert!(errors[0].message.contains("cannot be seen here"), "{errors:?}");
+}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sconce_archive::Archive;
 use sconce_checkpoint::ErrorKind;
+use sconce_compiler::print::is_identifier;
 use sconce_ir::{Class, ClassAttribute, ClassId, Constant, Role, TensorConstant, Type};
 use sconce_tensor::{DType, Device, Storage, Tensor};
 use serde::Deserialize;
@@ -227,7 +228,7 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return Err(Error::malformed("modules are nested too deeply").in_record(RECORD));
         }
-        let name = self.class_name(prefix, &def.name);
+        let name = self.class_name(prefix, &def.name)?;
         let (class, _) =
             self.program.unit.add_class(Class { is_module: true, ..Class::new(name.as_str()) });
         let mut slots = Vec::new();
@@ -265,20 +266,25 @@ impl Reader<'_> {
     }
 
     /// A name that no other class has; atoms of digits get an underscore before them.
-    fn class_name(&self, prefix: &str, name: &str) -> String {
+    fn class_name(&self, prefix: &str, name: &str) -> Result<String, Error> {
         let digits = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        if !name.is_empty() && !digits && !name.split('.').all(is_identifier) {
+            // A class of this name could be neither written nor read as code.
+            let message = format!("the module's name {name:?} is no identifier");
+            return Err(Error::malformed(message).in_record(RECORD));
+        }
         let base = match (name, digits) {
             ("", _) => format!("{prefix}.Module"),
             (name, true) => format!("{prefix}._{name}"),
             (name, false) => format!("{prefix}.{name}"),
         };
         if self.program.unit.find_type(&base).is_none() && self.archive.find(&base).is_none() {
-            return base;
+            return Ok(base);
         }
         let (qualifier, last) = crate::names::split(&base);
         let names = (0..).map(|k| format!("{qualifier}.___torch_mangle_{k}.{last}"));
         let mut free = names.filter(|name| self.program.unit.find_type(name).is_none());
-        free.next().unwrap_or(base)
+        Ok(free.next().unwrap_or(base))
     }
 }
 

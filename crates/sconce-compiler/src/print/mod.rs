@@ -24,6 +24,7 @@ use sconce_syntax::{Range, Source, SourceRange};
 
 pub use constants::ConstantTable;
 pub use dependencies::Dependencies;
+pub use names::is_identifier;
 pub use tagged::Record;
 
 use crate::Error;

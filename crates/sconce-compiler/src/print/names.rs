@@ -85,7 +85,7 @@ impl Names {
 }
 
 /// Whether a name can stand after a point. Keywords can, to PyTorch.
-pub(super) fn is_identifier(name: &str) -> bool {
+pub fn is_identifier(name: &str) -> bool {
     let bytes = name.as_bytes();
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     bytes.first().is_some_and(|first| !first.is_ascii_digit()) && bytes.iter().all(word)

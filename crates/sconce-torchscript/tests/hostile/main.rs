@@ -75,3 +75,15 @@ fn error_of(module: Result<Module, Error>) -> Error {
     assert!(error.source().is_none());
     error
 }
+
+/// A class of such a name could be saved, but not read again.
+#[test]
+fn names_of_old_modules_are_identifiers() {
+    for (name, is_fine) in [("Net", true), ("7", true), ("foo~1", false), ("9central", false)] {
+        let model = format!(
+            r#"{{"protoVersion":"3","mainModule":{{"name":"{name}","optimize":true}},"producerName":"pytorch"}}"#
+        );
+        let loaded = load(archive(&[("model.json", model.as_bytes())]));
+        assert_eq!(loaded.is_ok(), is_fine, "{name}: {:?}", loaded.err());
+    }
+}
