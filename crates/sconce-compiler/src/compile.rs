@@ -68,11 +68,45 @@ pub fn compile(
     schema: &Schema,
     options: &Options,
 ) -> Result<Graph, Error> {
+    let source = (Arc::clone(&definition.source), definition.op_version);
+    compile_with(unit, resolver, source, schema, options, |emitter| {
+        emitter.define(&definition.def, schema)
+    })
+}
+
+/// As [`compile`], of a definition that is not needed afterwards: where nothing else holds its tree, what is
+/// compiled is dropped.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_owned(
+    unit: &mut Unit,
+    resolver: &mut dyn Resolver,
+    definition: Definition,
+    schema: &Schema,
+    options: &Options,
+) -> Result<Graph, Error> {
+    let Definition { def, source, op_version } = definition;
+    compile_with(unit, resolver, (source, op_version), schema, options, |emitter| {
+        match Arc::try_unwrap(def) {
+            Ok(def) => emitter.define_owned(def, schema),
+            Err(def) => emitter.define(&def, schema),
+        }
+    })
+}
+
+fn compile_with(
+    unit: &mut Unit,
+    resolver: &mut dyn Resolver,
+    (source, op_version): (Arc<Source>, u32),
+    schema: &Schema,
+    options: &Options,
+    define: impl FnOnce(&mut Emitter<'_>) -> Result<(), Error>,
+) -> Result<Graph, Error> {
     let builtins = (!options.without_builtins).then(Builtins::get);
-    let source = Arc::clone(&definition.source);
-    let mut emitter =
-        Emitter::new(unit, resolver, builtins, &schema.name, source, definition.op_version);
-    emitter.define(&definition.def, schema)?;
+    let mut emitter = Emitter::new(unit, resolver, builtins, &schema.name, source, op_version);
+    emitter.keeps_variables = options.emit_only;
+    define(&mut emitter)?;
     let Emitter { unit, mut graph, outdated, .. } = emitter;
     upgraders::replace(&mut graph, &outdated);
     if options.emit_only {
@@ -80,6 +114,7 @@ pub fn compile(
     }
     ssa::convert_to_ssa(unit, &mut graph)?;
     passes::clean_up(&mut graph)?;
+    graph.compact();
     Ok(graph)
 }
 

@@ -16,7 +16,7 @@ mod suggestions;
 mod upgraders;
 
 pub use annotations::type_of_expression;
-pub use compile::{Definition, Options, compile, completed, declare, evaluate};
+pub use compile::{Definition, Options, compile, compile_owned, completed, declare, evaluate};
 pub use error::Error;
 pub use native::{NativeResolver, define};
 pub use resolver::{Dispatch, Global, ModuleKind, ModuleMember, Resolver, Special};

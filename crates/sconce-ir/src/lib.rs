@@ -18,8 +18,8 @@ mod verify;
 
 pub use constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
 pub use graph::{
-    Attribute, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Preorder, Use, Value,
-    ValueId,
+    Attribute, Attributes, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Preorder,
+    Use, Value, ValueId,
 };
 pub use hash::{hash_bytes, hash_constant, hash_float, hash_sequence};
 pub use kind::{Kind, Prim};

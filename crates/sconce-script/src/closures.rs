@@ -118,7 +118,8 @@ impl ModuleLoader {
             let value = || Object::Value(Arc::clone(scope), Arc::new(value.clone()));
             inner.give(name, known.unwrap_or_else(value));
         }
-        self.run(inner, &function.def.body, steps)
+        let def = function.module.whole(&function.def);
+        self.run(inner, &def.body, steps)
     }
 
     /// Goes through statements up to the one that returns, if conditions can be told.

@@ -1,21 +1,25 @@
 //! From a file and a name to a compiled function.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sconce_compiler::Error as CompileError;
-use sconce_ir::{Argument, Class, ClassAttribute, Function, Graph, Role, Schema, Type, Unit};
+use sconce_ir::{
+    Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type, Unit,
+};
 use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
+use crate::frontend::Body;
 use crate::interpreter::{Construction, construct};
 use crate::limits::ScriptLimits;
 use crate::loader::{self, ModuleLoader, PyFunction};
 use crate::module::Modules;
 use crate::objects::{self, Heap, Id};
-use crate::resolver::{Python, tree};
+use crate::resolver::{Python, tree, tree_of};
+use crate::snippet::Snippet;
 
 /// Compiles a function or module of a Python file: `torch.jit.script`.
 ///
@@ -37,21 +41,38 @@ pub struct ScriptOptions {
 }
 
 /// A function or module that was compiled from Python source: `torch.jit.ScriptFunction`,
-/// `torch.jit.ScriptModule`.
+/// `torch.jit.ScriptModule`. Cloning gives another handle to the same.
 #[derive(Debug, Clone)]
-pub struct Scripted {
+pub struct Scripted(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     name: String,
-    entry: Option<Entry>,
-    module: Module,
+    /// Of the function, or of the module's `forward`.
+    schema: Option<Arc<Schema>>,
+    tree: TreeOf,
+    graph: OnceLock<Arc<Graph>>,
+    module: OnceLock<Module>,
+    /// A function, until it is asked for as a module: its graph may be large, so that the module takes it
+    /// where nobody has asked for the graph.
+    function: Mutex<Option<CompiledFunction>>,
     missing: Vec<String>,
 }
 
-/// The function, or the module's `forward`.
-#[derive(Debug, Clone)]
-struct Entry {
-    tree: Arc<Def>,
+/// Where the tree of the function, or of the module's `forward`, is had from.
+#[derive(Debug)]
+enum TreeOf {
+    /// It is parsed again, of the same name: the compiler has dropped it statement by statement.
+    Function(Arc<Snippet>, Body),
+    Method(Arc<Def>),
+    Nothing,
+}
+
+#[derive(Debug)]
+struct CompiledFunction {
+    unit: Unit,
+    id: FunctionId,
     graph: Arc<Graph>,
-    schema: Arc<Schema>,
 }
 
 /// What is to be compiled.
@@ -253,17 +274,28 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
         )));
     }
     let how = python.decorated(function)?;
-    let tree = tree(function, function.name(), None, how.body(), false)?;
-    let id = python.compiled(&mut unit, function, how)?;
+    let id = match python.compiled(&mut unit, function, how) {
+        Ok(id) => id,
+        Err(error) => {
+            // What is wrong with the tree itself is said without the function that is being compiled.
+            tree(function, function.name(), None, how.body(), false)?;
+            return Err(error);
+        }
+    };
     let compiled = unit.function(id);
     let schema = Arc::clone(&compiled.schema);
     let Some(graph) = compiled.graph.clone() else {
         return Err(CompileError::without_range("the function has no graph"));
     };
-    let name = function.name().to_owned();
-    let module = placeholder(unit, &graph)?;
-    let entry = Some(Entry { tree: tree.def, graph, schema });
-    Ok(Scripted { name, entry, module, missing: Vec::new() })
+    Ok(Scripted(Arc::new(Inner {
+        name: function.name().to_owned(),
+        schema: Some(schema),
+        tree: TreeOf::Function(function.module.function_snippet(&function.def), how.body()),
+        graph: OnceLock::new(),
+        module: OnceLock::new(),
+        function: Mutex::new(Some(CompiledFunction { unit, id, graph })),
+        missing: Vec::new(),
+    })))
 }
 
 fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
@@ -272,53 +304,77 @@ fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, 
     let mut unit = Unit::new();
     let made = python.script_module(&mut unit, id)?;
     let name = class.as_ref().map_or("", |class| class.name()).to_owned();
-    let entry = match (class, unit.find_method(made.class, "forward")) {
-        (Some(class), Some(forward)) => {
-            let tree = python.tree_of_module_method(&class, "forward")?.def;
-            let compiled = unit.function(forward);
-            let schema = Arc::clone(&compiled.schema);
-            compiled.graph.clone().map(|graph| Entry { tree, graph, schema })
+    let (mut tree, mut schema, graph) = (TreeOf::Nothing, None, OnceLock::new());
+    if let (Some(class), Some(forward)) = (class, unit.find_method(made.class, "forward")) {
+        let def = python.tree_of_module_method(&class, "forward")?.def;
+        let compiled = unit.function(forward);
+        if let Some(compiled_graph) = &compiled.graph {
+            tree = TreeOf::Method(def);
+            schema = Some(Arc::clone(&compiled.schema));
+            graph.get_or_init(|| Arc::clone(compiled_graph));
         }
-        _ => None,
-    };
+    }
     let missing = made.missing;
     let module = Module::assemble(unit, made.values, Vec::new(), made.root)
         .ok_or_else(|| CompileError::without_range("the module has no class"))?;
-    Ok(Scripted { name, entry, module, missing })
+    let module = OnceLock::from(module);
+    let function = Mutex::new(None);
+    Ok(Scripted(Arc::new(Inner { name, schema, tree, graph, module, function, missing })))
 }
 
 impl Scripted {
     /// The name of the function, or of the module's class.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// What the function takes and gives, defaults included; of a module its `forward`, if it has
     /// one.
     pub fn schema(&self) -> Option<&Arc<Schema>> {
-        self.entry.as_ref().map(|entry| &entry.schema)
+        self.0.schema.as_ref()
     }
 
     /// The tree of the function or of the module's `forward`, as PyTorch prints it.
     pub fn tree(&self) -> Option<String> {
-        self.entry.as_ref().map(|entry| Node::python_def(&entry.tree).to_string())
+        match &self.0.tree {
+            TreeOf::Function(snippet, body) => {
+                let tree = tree_of(Arc::clone(snippet), &self.0.name, None, *body, false).ok()?;
+                Some(Node::python_def(&tree.def).to_string())
+            }
+            TreeOf::Method(def) => Some(Node::python_def(def).to_string()),
+            TreeOf::Nothing => None,
+        }
     }
 
     /// The graph of the function or of the module's `forward`: `torch.jit.script(f).graph`.
     pub fn graph(&self) -> Option<&Arc<Graph>> {
-        self.entry.as_ref().map(|entry| &entry.graph)
+        if self.0.graph.get().is_none() {
+            // What is locked is either there or not: a poisoned lock is as good as any.
+            let function = self.0.function.lock().unwrap_or_else(PoisonError::into_inner);
+            let graph = match (&*function, self.0.module.get()) {
+                (Some(function), _) => Arc::clone(&function.graph),
+                (None, Some(module)) => Arc::new(without_self(&*module.graph_of("forward").ok()?)),
+                (None, None) => return None,
+            };
+            self.0.graph.get_or_init(|| graph);
+        }
+        self.0.graph.get()
     }
 
     /// The parameters and buffers of the module that PyTorch would fill with random numbers and no
     /// state dict gave any, by dotted name. What reads their bytes fails, and so does saving.
     pub fn missing(&self) -> &[String] {
-        &self.missing
+        &self.0.missing
     }
 
     /// The module; of a function the one that `torch.jit.save` makes of it, whose `forward` is the
     /// function.
     pub fn module(&self) -> &Module {
-        &self.module
+        self.0.module.get_or_init(|| {
+            let mut function = self.0.function.lock().unwrap_or_else(PoisonError::into_inner);
+            let function = function.take().expect("it is a function until it is a module");
+            placeholder(function)
+        })
     }
 }
 
@@ -354,7 +410,8 @@ fn entry_name(
 }
 
 /// The module that `torch.jit.save` wraps a function in.
-fn placeholder(mut unit: Unit, graph: &Graph) -> Result<Module, Error> {
+fn placeholder(function: CompiledFunction) -> Module {
+    let CompiledFunction { mut unit, id, graph } = function;
     const NAME: &str = "__torch__.PlaceholderModule";
     let (class, ty) = unit.add_class(Class {
         is_module: true,
@@ -365,7 +422,9 @@ fn placeholder(mut unit: Unit, graph: &Graph) -> Result<Module, Error> {
         }],
         ..Class::new(NAME)
     });
-    let mut graph = graph.clone();
+    // The function itself is nothing that the module needs: it cannot call itself.
+    unit.function_mut(id).graph = None;
+    let mut graph = Arc::unwrap_or_clone(graph);
     let root = graph.root();
     let this = graph.insert_block_input(root, 0, ty);
     graph.set_name(this, "self");
@@ -395,6 +454,18 @@ fn placeholder(mut unit: Unit, graph: &Graph) -> Result<Module, Error> {
     let mut values = Values::default();
     let training = values.push(Value::Bool(true));
     let root = values.push(Value::Object(Object { class, slots: vec![training], state: None }));
-    Module::assemble(unit, values, Vec::new(), root)
-        .ok_or_else(|| CompileError::without_range("the function has no module"))
+    Module::assemble(unit, values, Vec::new(), root).expect("the root is an object")
+}
+
+/// The graph of a function, from that of the method that it became.
+fn without_self(graph: &Graph) -> Graph {
+    let mut graph = graph.clone();
+    // A parameter of this name had to give it up.
+    let mut inputs = graph.inputs()[1..].iter().copied();
+    let renamed = inputs.find(|&input| graph.value(input).base_name() == Some("self"));
+    graph.erase_block_input(graph.root(), 0);
+    if let Some(renamed) = renamed {
+        graph.set_name(renamed, "self");
+    }
+    graph
 }

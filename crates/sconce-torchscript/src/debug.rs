@@ -144,11 +144,11 @@ fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
 /// Writes the `.debug_pkl`s of one archive, whose records share a numbering.
 #[derive(Default)]
 pub(crate) struct DebugWriter {
-    tags: FxHashMap<(usize, u32, u32), u32>,
+    tags: FxHashMap<(u32, u32, u32), u32>,
     /// The number of each source met; two of the same text and place are one.
-    sources: FxHashMap<Content, usize>,
+    sources: FxHashMap<Content, u32>,
     /// The numbers by where a source is in memory.
-    numbers: FxHashMap<usize, usize>,
+    numbers: FxHashMap<usize, u32>,
     /// Sources met, kept so that no other takes their place in memory.
     kept: Vec<Arc<Source>>,
 }
@@ -179,12 +179,11 @@ impl Hash for Content {
 impl DebugWriter {
     /// The pickle of one code file's records: offsets that grow, ranges that differ from the one
     /// before.
-    pub(crate) fn pickle(&mut self, records: &[(u32, Option<SourceRange>)]) -> Vec<u8> {
+    pub(crate) fn pickle(&mut self, records: Vec<(u32, Option<SourceRange>)>) -> Vec<u8> {
         let nowhere = Arc::new(Source::new("").with_filename(""));
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range =
-                range.as_ref().map(|range| range.original().unwrap_or_else(|| range.clone()));
+            let range = range.map(|range| range.original().unwrap_or(range));
             // What came from nowhere has one source in a file, however it got there: so that what is
             // written does not depend on how often it was written before.
             let range = range.map(|range| match is_nowhere(&range.source) {
@@ -193,8 +192,8 @@ impl DebugWriter {
             });
             match merged.last_mut() {
                 Some((_, last)) if *last == range => {}
-                Some((at, last)) if *at == *offset => *last = range,
-                _ => merged.push((*offset, range)),
+                Some((at, last)) if *at == offset => *last = range,
+                _ => merged.push((offset, range)),
             }
         }
         let mut table = Table::default();
@@ -207,7 +206,7 @@ impl DebugWriter {
             let key = Arc::as_ptr(source) as usize;
             if !self.numbers.contains_key(&key) {
                 // Zero is what has no source. Kept even if another is like it: it has a place, too.
-                let next = self.kept.len() + 1;
+                let next = self.kept.len() as u32 + 1;
                 let number = *self.sources.entry(Content(Arc::clone(source))).or_insert(next);
                 self.numbers.insert(key, number);
                 self.kept.push(Arc::clone(source));
@@ -283,19 +282,19 @@ fn short_tuple(length: usize) -> Option<u8> {
 
 /// Strings, each once, by order of first use.
 #[derive(Default)]
-struct Table {
-    texts: Vec<Box<str>>,
-    indexes: FxHashMap<Box<str>, u32>,
+struct Table<'s> {
+    texts: Vec<&'s str>,
+    indexes: FxHashMap<&'s str, u32>,
 }
 
-impl Table {
-    fn index(&mut self, text: &str) -> u32 {
+impl<'s> Table<'s> {
+    fn index(&mut self, text: &'s str) -> u32 {
         if let Some(&index) = self.indexes.get(text) {
             return index;
         }
         let index = self.texts.len() as u32;
-        self.texts.push(text.into());
-        self.indexes.insert(text.into(), index);
+        self.texts.push(text);
+        self.indexes.insert(text, index);
         index
     }
 }

@@ -287,7 +287,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
         let records: Vec<_> =
             file.records.into_iter().map(|record| (record.offset as u32, record.range)).collect();
         let name = format!("code/{}.py", qualifier.replace('.', "/"));
-        out.push((name, file.text, debug.pickle(&records)));
+        out.push((name, file.text, debug.pickle(records)));
     }
     Ok(Code { files: out, constants: constants.into_values(), version })
 }

@@ -7,6 +7,9 @@ const RING: usize = 32 << 10;
 const MASK: usize = RING - 1;
 /// The ring's first bytes stand again behind its last, so that repeats need not wrap.
 const MIRROR: usize = MAX_MATCH - 1;
+/// Bytes of the ring: it takes `RING + MIRROR`. With a power of two a mask keeps every place inside, which saves
+/// the check of each of the many bytes that are looked at.
+const BYTES: usize = 2 * RING;
 const HASHES: usize = 1 << 15;
 const HASH_SHIFT: usize = 5;
 /// How many groups of three places are tried, for short repeats in hand and for good ones.
@@ -16,11 +19,11 @@ const GOOD: usize = 32;
 
 /// The data around the current position: what was passed and some of what comes.
 pub(super) struct Window {
-    ring: Vec<u8>,
+    ring: Box<[u8; BYTES]>,
     /// For each place, the one before it with the same hash; 0 ends a chain.
-    chain: Vec<u16>,
+    chain: Box<[u16; RING]>,
     /// For each hash, its last place.
-    heads: Vec<u16>,
+    heads: Box<[u16; HASHES]>,
     position: usize,
     ahead: usize,
     behind: usize,
@@ -29,9 +32,9 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new() -> Self {
         Window {
-            ring: vec![0; RING + MIRROR],
-            chain: vec![0; RING],
-            heads: vec![0; HASHES],
+            ring: Box::new([0; BYTES]),
+            chain: Box::new([0; RING]),
+            heads: Box::new([0; HASHES]),
             position: 0,
             ahead: 0,
             behind: 0,
@@ -102,7 +105,7 @@ impl Window {
     }
 
     fn pair(&self, place: usize) -> [u8; 2] {
-        [self.ring[place], self.ring[place + 1]]
+        [self.ring[place & (BYTES - 1)], self.ring[(place + 1) & (BYTES - 1)]]
     }
 
     /// The first longest repeat that is longer than `len`, as length and distance; `len` and 0
@@ -117,27 +120,30 @@ impl Window {
         let mut end = self.pair(here + len - 1);
         let mut place = here;
         for _ in 1..GROUPS[usize::from(len >= GOOD)] {
-            let mut candidate = None;
+            let mut back = usize::MAX;
             for _ in 0..3 {
-                let before = self.chain[place];
-                let back = usize::from((self.position as u16).wrapping_sub(before));
-                if before == 0 || back > self.behind {
+                let before = self.chain[place & MASK];
+                let distance_to = usize::from((self.position as u16).wrapping_sub(before));
+                if before == 0 || distance_to > self.behind {
                     return (len, distance);
                 }
                 place = usize::from(before) & MASK;
                 if self.pair(place + len - 1) == end {
-                    candidate = Some(back);
+                    back = distance_to;
                     break;
                 }
             }
-            let Some(back) = candidate else { continue };
+            if back == usize::MAX {
+                continue;
+            }
             if back == 0 {
                 break;
             }
             if self.pair(place) != start {
                 continue;
             }
-            let alike = self.ring[here..].iter().zip(&self.ring[place..]).take(MAX_MATCH);
+            let after = |place: usize| &self.ring[place..place + MAX_MATCH];
+            let alike = after(here).iter().zip(after(place));
             let alike = alike.take_while(|(a, b)| a == b).count();
             if alike > len {
                 distance = back;

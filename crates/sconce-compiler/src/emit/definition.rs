@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sconce_ir::{BlockId, Prim, Schema, Type};
 use sconce_syntax::Range;
-use sconce_syntax::ast::{Def, Expr, ExprKind};
+use sconce_syntax::ast::{Decl, Def, Expr, ExprKind, Stmt};
 
 use super::sugared::Sugared;
 use super::{Emitter, LoopStatus};
@@ -14,16 +14,61 @@ use crate::{Error, compile};
 impl Emitter<'_> {
     /// Emits a function into the graph, given its declared signature (`self` included).
     pub(crate) fn define(&mut self, def: &Def, schema: &Schema) -> Result<(), Error> {
+        self.begin(&def.decl, schema)?;
+        for statement in &def.body {
+            if !self.body_statement(statement)? {
+                break;
+            }
+        }
+        self.end(def.range, self.graph.root())
+    }
+
+    /// The same of a definition that is not needed afterwards: its statements are dropped one by one, so that
+    /// the tree and the graph of a long function are never there whole at once.
+    pub(crate) fn define_owned(&mut self, def: Def, schema: &Schema) -> Result<(), Error> {
+        self.begin(&def.decl, schema)?;
+        let mut statements = def.body;
+        statements.reverse();
+        while let Some(statement) = statements.pop() {
+            if !self.body_statement(&statement)? {
+                break;
+            }
+            if statements.len() < statements.capacity() / 2 {
+                statements.shrink_to_fit();
+            }
+        }
+        drop(statements);
+        self.end(def.range, self.graph.root())
+    }
+
+    fn begin(&mut self, decl: &Decl, schema: &Schema) -> Result<(), Error> {
+        self.begin_straight_line();
+        self.parameters(decl, schema, self.graph.root())?;
+        self.end_of_parameters();
+        Ok(())
+    }
+
+    /// A statement of the function's own block. Says whether control goes on.
+    fn body_statement(&mut self, statement: &Stmt) -> Result<bool, Error> {
         let root = self.graph.root();
-        self.definition(def, schema, root)
+        let before = self.graph.previous(self.graph.return_node(root));
+        self.statements(std::slice::from_ref(statement))?;
+        self.end_of_statement(before);
+        Ok(!self.exits.contains(&root))
     }
 
     fn definition(&mut self, def: &Def, schema: &Schema, block: BlockId) -> Result<(), Error> {
+        self.parameters(&def.decl, schema, block)?;
+        self.statements(&def.body)?;
+        self.end(def.range, block)
+    }
+
+    fn parameters(&mut self, decl: &Decl, schema: &Schema, block: BlockId) -> Result<(), Error> {
         let declared = schema.returns.first().map(|returned| returned.ty.clone());
         if let Some(returns) = self.returns.last_mut() {
             returns.declared = declared;
         }
-        for (parameter, argument) in def.decl.params.iter().zip(&schema.arguments) {
+        for (parameter, argument) in decl.params.iter().zip(&schema.arguments) {
             let name = &parameter.name.name;
             let value = self.graph.add_block_input(block, argument.ty.clone());
             if is_meaningful(name) {
@@ -32,8 +77,11 @@ impl Emitter<'_> {
             let value = self.module_or_value(value);
             self.set_sugared(parameter.name.range, name, value, None)?;
         }
-        self.statements(&def.body)?;
-        self.end_of_body(def.range, block)?;
+        Ok(())
+    }
+
+    fn end(&mut self, at: Range, block: BlockId) -> Result<(), Error> {
+        self.end_of_body(at, block)?;
         let returned = self.returns.last().and_then(|returns| returns.merged.clone());
         let placeholder = self.uninitialized(returned.unwrap_or(Type::None));
         self.graph.add_block_output(block, placeholder);

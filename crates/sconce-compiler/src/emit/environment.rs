@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{Attribute, BlockId, Prim, Type, ValueId};
+use sconce_ir::{Attribute, Attributes, BlockId, Prim, Type, ValueId};
 use sconce_syntax::{Range, ast::Ident};
 
 use super::sugared::Sugared;
@@ -17,6 +17,18 @@ pub(super) struct Environment {
     frames: Vec<Frame>,
     /// Why a variable that looks defined cannot be used.
     errors: FxHashMap<Arc<str>, Error>,
+    /// The attributes of loads and stores, by name.
+    attributes: FxHashMap<Arc<str>, Attributes>,
+}
+
+impl Environment {
+    /// The attributes of a load or store of a variable: the same list for all.
+    pub(super) fn name_attributes(&mut self, name: &Arc<str>) -> Attributes {
+        let entry = self.attributes.entry(Arc::clone(name));
+        let made =
+            entry.or_insert_with(|| Attributes::one("name", Attribute::Str(Arc::clone(name))));
+        made.clone()
+    }
 }
 
 /// The variables of one block.
@@ -89,7 +101,11 @@ impl Emitter<'_> {
     /// Loads a variable. The load gets the variable's name, which pushes others aside, as in
     /// PyTorch.
     fn load(&mut self, name: &Arc<str>, ty: Type) -> Sugared {
-        let value = self.insert_named(Prim::Load, &[], name, ty);
+        let value = self.insert_with(Prim::Load, &[], ty);
+        let node = self.graph.value(value).node();
+        let attributes = self.environment.name_attributes(name);
+        self.graph.node_mut(node).set_attributes(attributes);
+        self.straight_line.log(node);
         if is_meaningful(name) {
             self.graph.set_name(value, name);
         }
@@ -140,7 +156,9 @@ impl Emitter<'_> {
 
     pub(super) fn insert_store(&mut self, name: &Arc<str>, at: Option<Range>, value: ValueId) {
         let store = self.insert(Prim::Store, &[value]);
-        self.graph.node_mut(store).set_attribute("name", Attribute::Str(Arc::clone(name)));
+        let attributes = self.environment.name_attributes(name);
+        self.graph.node_mut(store).set_attributes(attributes);
+        self.straight_line.log(store);
         if let Some(at) = at {
             self.set_range(store, at);
         }
@@ -174,6 +192,7 @@ impl Emitter<'_> {
             if let Some(frame) = self.environment.frames.last_mut() {
                 frame.sugared.insert(Arc::clone(name), value);
             }
+            self.straight_line.note_sugared();
             return Ok(());
         };
         if let Some(annotated) = &annotated

@@ -17,6 +17,7 @@ mod iteration;
 mod modules;
 mod refinement;
 mod special_forms;
+mod straight_line;
 mod subscript;
 mod sugared;
 mod type_hints;
@@ -33,6 +34,7 @@ use crate::annotations::{MAX_TYPE_SIZE, too_large};
 use crate::builtins::Builtins;
 use crate::{Error, Resolver};
 use environment::Environment;
+use straight_line::StraightLine;
 
 /// Room that a nested expression or statement must find on the stack, and what is added when it
 /// does not.
@@ -88,6 +90,9 @@ pub(crate) struct Emitter<'a> {
     /// New nodes go before this one.
     insertion_point: NodeId,
     environment: Environment,
+    straight_line: StraightLine,
+    /// Whether loads and stores are left as they are.
+    pub(crate) keeps_variables: bool,
     literals: FxHashMap<Literal, ValueId>,
     /// Blocks at whose end control never arrives.
     exits: FxHashSet<BlockId>,
@@ -125,6 +130,8 @@ impl<'a> Emitter<'a> {
             source,
             insertion_point,
             environment: Environment::default(),
+            straight_line: StraightLine::default(),
+            keeps_variables: false,
             literals: FxHashMap::default(),
             exits: FxHashSet::default(),
             returns: Vec::new(),

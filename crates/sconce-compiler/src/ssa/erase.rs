@@ -12,6 +12,7 @@ use crate::Error;
 
 /// Puts stored values in the place of loads, and dissolves the scopes of comprehensions.
 pub(super) fn loads_and_stores(graph: &mut Graph) -> Result<(), Error> {
+    graph.release_retired();
     let root = graph.root();
     block(graph, root, &mut Frames::new())
 }

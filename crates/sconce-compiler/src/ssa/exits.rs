@@ -405,7 +405,7 @@ fn either(on_true: Status, on_false: Status) -> Status {
 /// A type by identity: PyTorch keeps an uninitialized value for each type *object*, so two list
 /// types made apart have one each.
 #[derive(PartialEq, Eq, Hash)]
-enum TypeObject {
+pub(crate) enum TypeObject {
     Shared(usize),
     Plain(Type),
     /// The tensor of an argument without annotation: an object of its own in PyTorch.
@@ -413,7 +413,7 @@ enum TypeObject {
 }
 
 impl TypeObject {
-    fn of(ty: &Type) -> Self {
+    pub(crate) fn of(ty: &Type) -> Self {
         Self::Shared(match ty {
             inferred if inferred.is_inferred_tensor() => return Self::InferredTensor,
             Type::TensorOf(shared) => Arc::as_ptr(shared).addr(),

@@ -54,6 +54,7 @@ mod with_blocks;
 
 use sconce_ir::{BlockId, Graph, NodeId, Prim, Type, Unit, verify_after, verify_links_after};
 
+pub(crate) use exits::TypeObject;
 pub use variables::is_meaningful;
 
 use crate::{Error, nesting};

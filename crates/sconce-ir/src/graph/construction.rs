@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Attribute, Block, BlockId, Graph, Node, NodeId, Value, ValueId, program_order};
+use super::{
+    Attribute, Attributes, Block, BlockId, Graph, IdList, Node, NodeId, Value, ValueId,
+    program_order,
+};
 use crate::{Constant, Kind, Prim, Type};
 
 impl Graph {
@@ -54,8 +57,7 @@ impl Graph {
 
     /// Adds an output to a node, before the one at `index`.
     pub fn insert_output(&mut self, node: NodeId, index: usize, ty: Type) -> ValueId {
-        let id = ValueId(self.values.len() as u32);
-        self.values.push(Value {
+        let id = self.values.push(Value {
             ty,
             name: None,
             node,
@@ -82,7 +84,7 @@ impl Graph {
     pub(super) fn renumber_outputs(&mut self, node: NodeId, from: usize) {
         for index in from..self.node(node).outputs.len() {
             let id = self.node(node).outputs[index];
-            self.values[id.0 as usize].index = index as u32;
+            self.values[id].index = index as u32;
         }
     }
 
@@ -160,22 +162,27 @@ impl Graph {
     }
 
     pub(super) fn push_node(&mut self, kind: Kind) -> NodeId {
-        let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(Node {
+        let free = self.retired.as_mut().and_then(|retired| retired.nodes.pop());
+        let id = free.unwrap_or(NodeId(self.nodes.len() as u32));
+        let node = Node {
             kind,
             operator: None,
             range: None,
-            inputs: SmallVec::new(),
-            slots: SmallVec::new(),
-            outputs: SmallVec::new(),
-            blocks: SmallVec::new(),
-            attributes: SmallVec::new(),
+            inputs: IdList::new(),
+            slots: IdList::new(),
+            outputs: IdList::new(),
+            blocks: IdList::new(),
+            attributes: Attributes::default(),
             owner: None,
             previous: id,
             next: id,
             position: 0,
             alive: true,
-        });
+        };
+        match self.nodes.get_mut(id.0 as usize) {
+            Some(retired) => *retired = node,
+            None => self.nodes.push(node),
+        }
         id
     }
 }

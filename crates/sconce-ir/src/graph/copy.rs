@@ -50,17 +50,17 @@ impl Graph {
         to.operator = from.operator;
         to.range = from.range.clone();
         to.attributes = from.attributes.clone();
-        for (_, attribute) in &mut to.attributes {
+        for attribute in to.attributes.graphs_mut() {
             if let Attribute::Graph(graph) = attribute {
                 *graph = Arc::new(graph.renumbered());
             }
         }
-        for &output in &from.outputs {
+        for &output in &*from.outputs {
             let id = self.add_output(copy, other.ty(output).clone());
             self.copy_name(other, output, id);
             map.insert(output, id);
         }
-        for &block in &from.blocks {
+        for &block in &*from.blocks {
             let target = self.add_block(copy);
             self.copy_block_into(other, block, target, map);
         }

@@ -5,14 +5,18 @@
 //! node may have blocks of its own (`prim::If`, `prim::Loop`). Ids are never reused, so a
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
+mod attributes;
+mod compact;
 mod construction;
 mod copy;
 mod duplicate;
+mod id_list;
 mod insertion;
 mod names;
 mod preorder;
 mod program_order;
 mod uses;
+mod values;
 
 use std::sync::Arc;
 
@@ -20,23 +24,28 @@ use sconce_syntax::SourceRange;
 use smallvec::SmallVec;
 
 use crate::{Constant, Kind, OperatorId, Prim, TensorConstant, Type};
+use attributes::AttributeName;
+pub use attributes::Attributes;
+use compact::Retired;
+use id_list::IdList;
 use names::Names;
 pub use preorder::Preorder;
+use values::Values;
 
 /// How deep blocks may nest. Passes recurse over blocks, so whoever makes a graph from input keeps
 /// to it; [`Graph::parse`] refuses deeper text.
 pub const MAX_BLOCK_DEPTH: usize = 256;
 
 /// A node of a [`Graph`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
 /// A value of a [`Graph`]; also its number in print when it has no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(pub u32);
 
 /// A block of a [`Graph`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
 /// A place where a value is used: the node and which of its inputs it is.
@@ -88,13 +97,6 @@ pub enum Attribute {
     Graph(Arc<Graph>),
 }
 
-/// The name of an attribute; those the compiler sets cost no allocation.
-#[derive(Clone, Debug)]
-enum AttributeName {
-    Known(&'static str),
-    Other(Arc<str>),
-}
-
 /// A node: what it does to which values.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -104,12 +106,12 @@ pub struct Node {
     pub operator: Option<OperatorId>,
     /// Where it comes from.
     pub range: Option<SourceRange>,
-    inputs: SmallVec<[ValueId; 3]>,
+    inputs: IdList<ValueId>,
     /// For each input, where its use stands among the value's uses.
-    slots: SmallVec<[u32; 3]>,
-    outputs: SmallVec<[ValueId; 1]>,
-    blocks: SmallVec<[BlockId; 2]>,
-    attributes: SmallVec<[(AttributeName, Attribute); 1]>,
+    slots: IdList<u32>,
+    outputs: IdList<ValueId>,
+    blocks: IdList<BlockId>,
+    attributes: Attributes,
     owner: Option<BlockId>,
     previous: NodeId,
     next: NodeId,
@@ -131,9 +133,11 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct Graph {
     nodes: Vec<Node>,
-    values: Vec<Value>,
+    values: Values,
     blocks: Vec<Block>,
     names: Names,
+    /// What was retired, until it is released.
+    retired: Option<Box<Retired>>,
     /// Of which operator version the nodes are (10 once upgraders have been applied).
     pub op_version: Option<u32>,
 }
@@ -149,9 +153,10 @@ impl Graph {
     pub fn new() -> Self {
         let mut graph = Self {
             nodes: Vec::new(),
-            values: Vec::new(),
+            values: Values::default(),
             blocks: Vec::new(),
             names: Names::default(),
+            retired: None,
             op_version: None,
         };
         graph.new_block(None);
@@ -175,7 +180,7 @@ impl Graph {
 
     /// A value.
     pub fn value(&self, id: ValueId) -> &Value {
-        &self.values[id.0 as usize]
+        &self.values[id]
     }
 
     /// A value's type.
@@ -185,7 +190,7 @@ impl Graph {
 
     /// Changes a value's type.
     pub fn set_type(&mut self, id: ValueId, ty: Type) {
-        self.values[id.0 as usize].ty = ty;
+        self.values[id].ty = ty;
     }
 
     /// The inputs of the graph.
@@ -377,7 +382,7 @@ impl Node {
 
     /// An attribute by name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().find(|(key, _)| key.as_str() == name).map(|(_, value)| value)
+        self.attributes.get(name)
     }
 
     /// A string attribute by name, such as `name` of `prim::GetAttr`.
@@ -390,38 +395,27 @@ impl Node {
 
     /// The attributes in the order they were set.
     pub fn attributes(&self) -> impl Iterator<Item = (&str, &Attribute)> {
-        self.attributes.iter().map(|(key, value)| (key.as_str(), value))
+        self.attributes.iter()
     }
 
     /// Sets an attribute of a name the compiler knows.
     pub fn set_attribute(&mut self, name: &'static str, value: Attribute) {
-        self.put_attribute(AttributeName::Known(name), value);
+        self.attributes.set(AttributeName::Known(name), value);
     }
 
     /// Sets an attribute of any name (when a graph is parsed).
     pub fn set_named_attribute(&mut self, name: Arc<str>, value: Attribute) {
-        self.put_attribute(AttributeName::Other(name), value);
+        self.attributes.set(AttributeName::Other(name), value);
     }
 
-    fn put_attribute(&mut self, name: AttributeName, value: Attribute) {
-        match self.attributes.iter_mut().find(|(key, _)| key.as_str() == name.as_str()) {
-            Some((_, old)) => *old = value,
-            None => self.attributes.push((name, value)),
-        }
+    /// Gives it attributes that may be shared with other nodes, in the place of its own.
+    pub fn set_attributes(&mut self, attributes: Attributes) {
+        self.attributes = attributes;
     }
 
     /// Takes an attribute away.
     pub fn remove_attribute(&mut self, name: &str) {
-        self.attributes.retain(|(key, _)| key.as_str() != name);
-    }
-}
-
-impl AttributeName {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Known(name) => name,
-            Self::Other(name) => name,
-        }
+        self.attributes.remove(name);
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Value, ValueId};
+use super::ValueId;
+use super::values::Values;
 
 /// Which value has which name, and from which suffix to go on for each base.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ impl Names {
     /// Names a value, renaming the one that had the name.
     pub(super) fn set(
         &mut self,
-        values: &mut [Value],
+        values: &mut Values,
         value: ValueId,
         name: impl AsRef<str> + Into<Arc<str>>,
     ) {
@@ -31,19 +32,26 @@ impl Names {
         let Some(holder) = self.taken.get_mut(name.as_ref()) else {
             let name = name.into();
             self.taken.insert(Arc::clone(&name), value);
-            values[value.0 as usize].name = Some(name);
+            values[value].name = Some(name);
             return;
         };
         let holder = std::mem::replace(holder, value);
         let renamed = self.unused(name.as_ref());
-        let name = values[holder.0 as usize].name.replace(Arc::clone(&renamed));
-        values[value.0 as usize].name = name;
+        let name = values[holder].name.replace(Arc::clone(&renamed));
+        values[value].name = name;
         self.taken.insert(renamed, holder);
     }
 
+    /// Gives back memory that is kept for more names.
+    pub(super) fn shrink(&mut self) {
+        self.taken.shrink_to_fit();
+        self.suffixes.shrink_to_fit();
+        self.scratch = String::new();
+    }
+
     /// Takes a value's name away.
-    pub(super) fn forget(&mut self, values: &mut [Value], value: ValueId) {
-        if let Some(name) = values[value.0 as usize].name.take() {
+    pub(super) fn forget(&mut self, values: &mut Values, value: ValueId) {
+        if let Some(name) = values[value].name.take() {
             self.taken.remove(&name);
         }
     }

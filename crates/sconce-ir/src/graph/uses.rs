@@ -80,7 +80,7 @@ impl Graph {
         if from == to {
             return;
         }
-        for at in std::mem::take(&mut self.values[from.0 as usize].uses) {
+        for at in std::mem::take(&mut self.values[from].uses) {
             let slot = self.add_use(to, at);
             let node = self.node_mut(at.user);
             node.inputs[at.index as usize] = to;
@@ -101,14 +101,14 @@ impl Graph {
 
     /// Enters a use, and gives its place among the value's uses.
     fn add_use(&mut self, value: ValueId, at: Use) -> u32 {
-        let uses = &mut self.values[value.0 as usize].uses;
+        let uses = &mut self.values[value].uses;
         uses.push(at);
         (uses.len() - 1) as u32
     }
 
     /// Takes the use at a place away; the last one moves there.
     fn drop_use(&mut self, value: ValueId, slot: u32) {
-        let uses = &mut self.values[value.0 as usize].uses;
+        let uses = &mut self.values[value].uses;
         uses.swap_remove(slot as usize);
         if let Some(&moved) = uses.get(slot as usize) {
             self.node_mut(moved.user).slots[moved.index as usize] = slot;
@@ -120,7 +120,7 @@ impl Graph {
         let Self { nodes, values, .. } = self;
         let node = &nodes[node.0 as usize];
         for index in from..node.inputs.len() {
-            let value = &mut values[node.inputs[index].0 as usize];
+            let value = &mut values[node.inputs[index]];
             value.uses[node.slots[index] as usize].index = index as u32;
         }
     }

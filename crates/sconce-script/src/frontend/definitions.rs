@@ -50,11 +50,12 @@ pub(super) fn keyword(snippet: &Snippet, function: &py::StmtFunctionDef) -> Rang
 /// that blocks in it became which are left to Python.
 pub(crate) fn definition(
     snippet: &Snippet,
-    function: &py::StmtFunctionDef,
+    mut function: py::StmtFunctionDef,
     shape: Shape<'_>,
 ) -> Result<(Def, Vec<String>), Error> {
+    let statements = std::mem::take(&mut function.body);
     let mut frontend = Frontend::new(snippet, function.name.as_str());
-    let at = keyword(snippet, function);
+    let at = keyword(snippet, &function);
     if function.is_async {
         return Err(frontend.error(at, "async function definitions aren't supported"));
     }
@@ -66,7 +67,7 @@ pub(crate) fn definition(
     let is_method = shape.self_name.is_some();
     let decl = type_comments::merge(decl, snippet.source.text(), &snippet.source, is_method)?;
     let body = match shape.body {
-        Body::Compiled => frontend.body(function, shape)?,
+        Body::Compiled => frontend.body(&function, statements, shape)?,
         Body::Raises => unused_body(snippet),
         Body::Left => Vec::new(),
     };
@@ -106,7 +107,7 @@ impl Frontend<'_> {
         let name = param.name.as_str();
         let at = self.at(&param.name, width(name));
         let named = |name: &str| {
-            let ident = Ident { name: name.into(), range: at };
+            let ident = Ident { name: Arc::from(name), range: at };
             Expr { kind: ExprKind::Name(ident), range: at }
         };
         let annotation = match (&param.annotation, shape.self_name) {
@@ -123,9 +124,14 @@ impl Frontend<'_> {
     fn body(
         &mut self,
         function: &py::StmtFunctionDef,
+        statements: Vec<py::Stmt>,
         shape: Shape<'_>,
     ) -> Result<Vec<Stmt>, Error> {
-        let mut body = self.statements(&function.body)?;
+        // Each is dropped once it is translated: two trees of a long function are not there at once.
+        let mut body = Vec::with_capacity(statements.len());
+        for statement in statements {
+            body.push(self.statement(&statement)?);
+        }
         if let (true, Some(class)) = (shape.is_class_method, shape.self_name)
             && let Some(first) = function.parameters.args.first()
         {

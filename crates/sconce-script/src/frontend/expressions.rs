@@ -125,7 +125,7 @@ impl Frontend<'_> {
         }
     }
 
-    fn name(&self, name: &py::ExprName) -> Result<Expr, Error> {
+    fn name(&mut self, name: &py::ExprName) -> Result<Expr, Error> {
         let range = self.at(name, width(&name.id));
         if name.id.starts_with(RESERVED_PREFIX) {
             let message = format!(
@@ -136,7 +136,7 @@ impl Frontend<'_> {
         if name.id == "Ellipsis" {
             return Ok(Expr { kind: ExprKind::Dots, range });
         }
-        let ident = Ident { name: name.id.as_str().into(), range };
+        let ident = Ident { name: self.interned(&name.id), range };
         Ok(Expr { kind: ExprKind::Name(ident), range })
     }
 
@@ -160,7 +160,7 @@ impl Frontend<'_> {
         let name = attribute.attr.as_str();
         let name_range = Range::new(start, start + width(name) as u32);
         let range = base.range.merge(name_range);
-        let name = Ident { name: name.into(), range: name_range };
+        let name = Ident { name: self.interned(name), range: name_range };
         Ok(Expr { kind: ExprKind::Attribute { value: Box::new(base), name }, range })
     }
 
@@ -181,7 +181,7 @@ impl Frontend<'_> {
             let Some(name) = &keyword.arg else {
                 return Err(self.error(range, "keyword-arg expansion is not supported"));
             };
-            let name = Ident { name: name.as_str().into(), range };
+            let name = Ident { name: self.interned(name), range };
             kwargs.push(Keyword { name, value, range });
         }
         let children = args.iter().map(|arg| &arg.range).chain(kwargs.iter().map(|kw| &kw.range));

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 use sconce_compiler::Error;
 use sconce_syntax::{MAX_DEPTH, Range, SourceRange};
 
@@ -31,11 +32,23 @@ struct Frontend<'a> {
     depth: u32,
     /// The functions that blocks left to Python became.
     blocks: Vec<String>,
+    /// The names met, so that each is there once.
+    names: FxHashSet<Arc<str>>,
 }
 
 impl<'a> Frontend<'a> {
     fn new(snippet: &'a Snippet, function: &'a str) -> Self {
-        Self { snippet, function, depth: 0, blocks: Vec::new() }
+        Self { snippet, function, depth: 0, blocks: Vec::new(), names: FxHashSet::default() }
+    }
+
+    /// A name; the same one each time.
+    fn interned(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&name));
+        name
     }
 
     /// So many bytes from where a node begins.

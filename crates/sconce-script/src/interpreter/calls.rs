@@ -147,10 +147,13 @@ impl Interpreter<'_> {
         let frame = Frame { module: Arc::clone(module), scope: Some(scope) };
         self.calls += 1;
         let result = self.nested(|this| match &code {
-            Code::Def(function) => match this.run_body(&frame, &function.def.body, &mut mark)? {
-                Flow::Return(value) => Ok(value),
-                _ => Ok(Value::None),
-            },
+            Code::Def(function) => {
+                let def = function.module.whole(&function.def);
+                match this.run_body(&frame, &def.body, &mut mark)? {
+                    Flow::Return(value) => Ok(value),
+                    _ => Ok(Value::None),
+                }
+            }
             Code::Lambda(_, lambda) => this.evaluate(&frame, &lambda.body),
         });
         self.calls -= 1;

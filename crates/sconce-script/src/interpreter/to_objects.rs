@@ -149,7 +149,7 @@ impl Interpreter<'_> {
         let mut captured = Vec::new();
         // One that captures itself finds itself by its name.
         if scope.is_some() && to.open.insert(id) {
-            for name in free_names(&function.def) {
+            for name in free_names(&function.module.whole(&function.def)) {
                 let mut at = scope;
                 while let Some(around) = at.and_then(|id| self.arena.scope(&Value::Ref(id))) {
                     if let Some(value) = around.variables.get(&*name) {

@@ -45,7 +45,9 @@ pub(crate) struct Module {
     pub(super) overloads: FxHashMap<Arc<str>, Vec<Arc<py::StmtFunctionDef>>>,
     /// The texts of definitions that were asked for, by where they begin: places of one definition
     /// are of one source, as often as it is compiled.
-    snippets: Mutex<FxHashMap<TextSize, Arc<Snippet>>>,
+    sources: Mutex<FxHashMap<TextSize, Arc<Source>>>,
+    /// Functions whose bodies were left out and asked for again.
+    whole: Mutex<FxHashMap<TextSize, Arc<py::StmtFunctionDef>>>,
 }
 
 /// What a name of a file is bound to.
@@ -102,12 +104,14 @@ impl Module {
             stars: Vec::new(),
             fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
-            snippets: Mutex::default(),
+            sources: Mutex::default(),
+            whole: Mutex::default(),
             changes: FxHashMap::default(),
             only_expression: None,
             text: text.into(),
         };
-        let suite = parsed.into_suite();
+        let mut suite = parsed.into_suite();
+        leave_out_bodies(&mut suite, module.text.len());
         if let [py::Stmt::Expr(only)] = suite.as_slice() {
             module.only_expression = Some(Arc::new((*only.value).clone()));
         }
@@ -131,7 +135,8 @@ impl Module {
             stars: Vec::new(),
             fallbacks: FxHashMap::default(),
             overloads: FxHashMap::default(),
-            snippets: Mutex::default(),
+            sources: Mutex::default(),
+            whole: Mutex::default(),
             changes: FxHashMap::default(),
             only_expression: None,
         }
@@ -340,10 +345,34 @@ impl Module {
     }
 
     fn snippet(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Arc<Snippet> {
+        let mut snippet = self.cut(start, end, body);
         // A poisoned lock is as good as any: nothing is left half done.
-        let mut snippets = self.snippets.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = snippets.entry(start).or_insert_with(|| Arc::new(self.cut(start, end, body)));
-        Arc::clone(made)
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = sources.entry(start).or_insert_with(|| Arc::clone(&snippet.source));
+        snippet.source = Arc::clone(source);
+        Arc::new(snippet)
+    }
+
+    /// A function with its whole body, which a large file is kept without: parsed again when somebody
+    /// needs it.
+    pub(crate) fn whole(&self, def: &Arc<py::StmtFunctionDef>) -> Arc<py::StmtFunctionDef> {
+        let is_whole = def.body.last().is_none_or(|last| last.end() == def.end());
+        if is_whole {
+            return Arc::clone(def);
+        }
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let parsed = whole.entry(def.start()).or_insert_with(|| {
+            let own = self.text.get(def.start().to_usize()..def.end().to_usize());
+            // Line breaks before it keep places what they are.
+            let mut text = "\n".repeat(def.start().to_usize());
+            text.push_str(own.unwrap_or_default());
+            let parsed = nesting::with_stack(|| ruff_python_parser::parse_module(&text));
+            match parsed.map(|parsed| <[py::Stmt; 1]>::try_from(parsed.into_suite())) {
+                Ok(Ok([py::Stmt::FunctionDef(def)])) => Arc::new(def),
+                _ => Arc::clone(def),
+            }
+        });
+        Arc::clone(parsed)
     }
 
     fn cut(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
@@ -424,5 +453,22 @@ impl Module {
     /// The signatures that a function is overloaded with.
     pub(crate) fn overloads(&self, name: &str) -> &[Arc<py::StmtFunctionDef>] {
         self.overloads.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// From how many bytes of a file, and of a function in it, on bodies are left out.
+const LARGE_FILE: usize = 1 << 20;
+const LARGE_FUNCTION: u32 = 16 << 10;
+
+/// Leaves all but the first statements of functions' bodies out where they take much memory:
+/// [`Module::whole`] has them. What is compiled is parsed by itself in any case.
+fn leave_out_bodies(suite: &mut [py::Stmt], file: usize) {
+    for statement in suite {
+        if let py::Stmt::FunctionDef(def) = statement
+            && (file >= LARGE_FILE || def.range().len().to_u32() >= LARGE_FUNCTION)
+        {
+            def.body.truncate(1);
+            def.body.shrink_to_fit();
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ruff_python_ast as py;
 use ruff_text_size::Ranged;
-use sconce_compiler::{Definition, Error, Global, Options, compile, completed, declare};
+use sconce_compiler::{Definition, Error, Global, Options, compile_owned, completed, declare};
 use sconce_ir::{Argument, Function, FunctionId, Schema, Type, Unit};
 use sconce_syntax::SourceRange;
 use sconce_syntax::ast::Def;
@@ -72,15 +72,24 @@ pub(crate) fn tree(
     body: Body,
     is_class_method: bool,
 ) -> Result<Tree, Error> {
-    let snippet = function.module.function_snippet(&function.def);
+    tree_of(function.module.function_snippet(&function.def), name, self_name, body, is_class_method)
+}
+
+/// The same of a function's text.
+pub(crate) fn tree_of(
+    snippet: Arc<Snippet>,
+    name: &str,
+    self_name: Option<&str>,
+    body: Body,
+    is_class_method: bool,
+) -> Result<Tree, Error> {
     // Parsed anew without its indentation, as PyTorch does: strings in it change, too.
     let parsed = crate::nesting::with_stack(|| ruff_python_parser::parse_module(&snippet.text));
     let parsed = parsed.map_err(|error| {
         let at = snippet.range(error.location.start().to_u32(), 1);
         Error::new(error.error.to_string(), SourceRange::new(Arc::clone(&snippet.source), at))
     })?;
-    let suite = parsed.into_suite();
-    let [py::Stmt::FunctionDef(def)] = suite.as_slice() else {
+    let Ok([py::Stmt::FunctionDef(def)]) = <[py::Stmt; 1]>::try_from(parsed.into_suite()) else {
         let at = snippet.range(0, 1);
         let message = "Expected a single top-level function";
         return Err(Error::new(message, SourceRange::new(Arc::clone(&snippet.source), at)));
@@ -173,7 +182,7 @@ impl Python {
             let id = self.declare_function(unit, &definition, function, Defaults::Fitting);
             let id = id.map_err(fail)?;
             self.functions.insert(key, id);
-            self.finish(unit, id, &definition, function)?;
+            self.finish(unit, id, definition, function)?;
             ids.push(id);
         }
         Ok(Global::Overloads(ids))
@@ -226,7 +235,7 @@ impl Python {
         }
         let (id, definition) = self.declared(unit, function, how)?;
         self.functions.insert(key, id);
-        self.finish(unit, id, &definition, function)?;
+        self.finish(unit, id, definition, function)?;
         Ok(id)
     }
 
@@ -271,7 +280,7 @@ impl Python {
     /// Compiles a method if it has not been.
     pub(crate) fn ensure_compiled(&mut self, unit: &mut Unit, id: FunctionId) -> Result<(), Error> {
         match self.waiting.remove(&id) {
-            Some(Pending { definition, function }) => self.finish(unit, id, &definition, &function),
+            Some(Pending { definition, function }) => self.finish(unit, id, definition, &function),
             None => Ok(()),
         }
     }
@@ -281,7 +290,7 @@ impl Python {
         &mut self,
         unit: &mut Unit,
         id: FunctionId,
-        definition: &Definition,
+        definition: Definition,
         function: &PyFunction,
     ) -> Result<(), Error> {
         if self.pending.len() >= MAX_PENDING {
@@ -292,7 +301,7 @@ impl Python {
         let module = Arc::clone(&function.module);
         let graph = self.in_scope(&module, |python| {
             crate::nesting::with_stack(|| {
-                compile(unit, python, definition, &schema, &Options::default())
+                compile_owned(unit, python, definition, &schema, &Options::default())
             })
         });
         self.pending.remove(&id);

@@ -15,7 +15,7 @@ use sconce_ir::{ClassId, Constant, FunctionId, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
-pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree};
+pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree, tree_of};
 
 use crate::frontend::dotted;
 use crate::library;
