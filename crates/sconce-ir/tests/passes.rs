@@ -338,7 +338,7 @@ fn blocks_do_not_see_what_their_node_gives() {
     verify(&graph).unwrap();
     let branch = graph.block_nodes(graph.root()).next().unwrap();
     let (own, block) = (graph.node(branch).output(), graph.node(branch).blocks()[0]);
-    graph.replace_input(graph.return_node(block), 0, own);
+    graph.replace_node_input(graph.return_node(block), 0, own);
     let errors = verify(&graph).unwrap_err();
     assert!(errors[0].message.contains("cannot be seen here"), "{errors:?}");
 }
