@@ -203,6 +203,17 @@ impl<T: Number> Batch<T> {
         Ok(Batch { batch: batch.to_vec(), rows: *rows as usize, cols: *cols as usize, data })
     }
 
+    /// As [`Batch::read`], for an operator that holds at least so many matrices of this size at once: refuses,
+    /// before anything is read, what would be more than may be held.
+    pub(crate) fn read_for(tensor: &Tensor, working_matrices: usize) -> Result<Batch<T>> {
+        let [.., rows, cols] = tensor.sizes() else { return Batch::read(tensor) };
+        let matrix = usize::try_from(rows.saturating_mul(*cols)).unwrap_or(usize::MAX);
+        let all = usize::try_from(tensor.numel()).unwrap_or(usize::MAX);
+        let numbers = all.saturating_add(matrix.saturating_mul(working_matrices));
+        Memory::check_scratch(numbers.saturating_mul(size_of::<T>()))?;
+        Batch::read(tensor)
+    }
+
     /// How many matrices there are.
     pub(crate) fn count(&self) -> usize {
         sconce_kernels::layout::numel(&self.batch).unwrap_or(0) as usize

@@ -29,7 +29,7 @@ pub fn qr(a: &Tensor, mode: &str) -> Result<[Tensor; 2]> {
         }
     };
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 3)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let width = if complete { m } else { m.min(n) };
         let mut q: Out<T> = if with_q { matrices.out(&[m, width])? } else { Out::new(&[], &[0])? };

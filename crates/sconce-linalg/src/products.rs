@@ -501,7 +501,7 @@ pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
     }
     check_float(a, "linalg.matrix_exp")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 8)?;
         let n = matrices.rows;
         let mut out: Out<T> = matrices.out(&[n, n])?;
         for matrix in matrices.matrices() {

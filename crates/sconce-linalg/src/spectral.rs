@@ -72,7 +72,7 @@ pub fn svd(a: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     check_matrices(a, "linalg.svd", "A")?;
     check_computed(a, "linalg.svd")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 8)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let k = m.min(n);
         let mut u: Out<T> = matrices.out(&[if full { m } else { k }, m])?;
@@ -99,7 +99,7 @@ pub fn svdvals(a: &Tensor) -> Result<Tensor> {
     check_matrices(a, "linalg.svdvals", "A")?;
     check_computed(a, "linalg.svdvals")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 3)?;
         let mut s: Out<f64> = matrices.out(&[matrices.rows.min(matrices.cols)])?;
         for (at, matrix) in matrices.matrices().enumerate() {
             if matrix.has_nan() {
@@ -136,7 +136,7 @@ fn check_eigh(a: &Tensor, uplo: &str) -> Result<bool> {
 pub fn eigh(a: &Tensor, uplo: &str) -> Result<[Tensor; 2]> {
     let lower = check_eigh(a, uplo)?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 6)?;
         let n = matrices.rows;
         let (mut values, mut vectors): (Out<f64>, Out<T>) = (matrices.out(&[n])?, matrices.out(&[n, n])?);
         for matrix in matrices.matrices() {
@@ -194,7 +194,7 @@ fn eigh_diverges() -> Error {
 pub fn eigvalsh(a: &Tensor, uplo: &str) -> Result<Tensor> {
     let lower = check_eigh(a, uplo)?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 2)?;
         let n = matrices.rows;
         let mut values: Out<f64> = matrices.out(&[n])?;
         for matrix in matrices.matrices().filter(|_| n > 0) {
@@ -220,7 +220,7 @@ pub fn eig(a: &Tensor) -> Result<[Tensor; 2]> {
     check_float(a, "linalg.eig")?;
     let out = complex_dtype(a.dtype())?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 6)?;
         let n = matrices.rows;
         let mut values: Out<Complex64> = matrices.out(&[n])?;
         let mut vectors: Out<Complex64> = matrices.out(&[n, n])?;
@@ -241,7 +241,7 @@ pub fn eigvals(a: &Tensor) -> Result<Tensor> {
     check_square(a, "linalg.eig", "A")?;
     check_float(a, "linalg.eig")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 2)?;
         let mut values: Out<Complex64> = matrices.out(&[matrices.rows])?;
         for matrix in matrices.matrices().filter(|matrix| matrix.rows > 0) {
             check_eig(&matrix)?;

@@ -443,7 +443,8 @@ mod tests {
     /// The strides of a result of these sizes.
     fn strides(symbol: &str, mut args: Vec<IValue>, sizes: &[i64], dtype: DType) -> Vec<i64> {
         let result = IValue::Tensor(Tensor::zeros(sizes, dtype).unwrap());
-        let layout = crate::ops::find(symbol, "").unwrap().strides.unwrap();
+        let overload = if symbol == "aten::index" { "Tensor" } else { "" };
+        let layout = crate::ops::find(symbol, overload).unwrap().strides.unwrap();
         let result = match layout.strides(&Args(&mut args)) {
             Some(strides) => strides.lay_out(result).unwrap(),
             None => result,
