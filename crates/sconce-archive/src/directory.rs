@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use sconce_source::{Bytes, Limits, Source, Sweep};
+use sconce_source::{Bytes, Limits, Source, StreamReader};
 
 use crate::inflate::{self, Inflater, inflate};
 use crate::{Error, ErrorKind};
@@ -331,14 +331,14 @@ impl Directory {
     }
 
     /// Hands an entry's bytes on in parts, inflated where they are compressed: for a reader that goes
-    /// over them once, in bounded memory whatever their size. `sweep` is for all entries of a file.
+    /// over them once, in bounded memory whatever their size. `reader` is for all entries of a file.
     ///
     /// # Errors
     /// As [`Directory::bytes`], the first of `take`, or when the file cannot be read.
     pub fn parts<E: From<Error>>(
         &self,
         entry: &Entry,
-        sweep: &mut Sweep,
+        reader: &mut StreamReader,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.check_readable(entry)?;
@@ -353,13 +353,13 @@ impl Directory {
         };
         if entry.method == Method::Stored {
             let swept =
-                sweep.parts(&self.source, &raw, |part| take(part).map_err(PartError::Taker));
+                reader.parts(&self.source, &raw, |part| take(part).map_err(PartError::Taker));
             return swept.map_err(&mut failed);
         }
         let inflater = Inflater::new(entry.compressed_size, entry.size, &self.limits);
         let mut inflater = inflater.map_err(place)?;
         let mut take = |part: &[u8]| take(part).map_err(PartError::Taker);
-        let swept = sweep.parts(&self.source, &raw, |part| inflater.part(part, &mut take));
+        let swept = reader.parts(&self.source, &raw, |part| inflater.part(part, &mut take));
         swept.map_err(&mut failed)?;
         // An empty record has no part.
         if raw.is_empty() {
@@ -373,16 +373,20 @@ impl Directory {
     /// # Errors
     /// As [`Directory::parts`].
     pub fn computed_crc32(&self, entry: &Entry) -> Result<u32, Error> {
-        self.computed_crc32_in(entry, &mut Sweep::new())
+        self.computed_crc32_in(entry, &mut StreamReader::new())
     }
 
-    /// [`Directory::computed_crc32`] in a sweep over several entries.
+    /// [`Directory::computed_crc32`] in a reader over several entries.
     ///
     /// # Errors
     /// As [`Directory::parts`].
-    pub fn computed_crc32_in(&self, entry: &Entry, sweep: &mut Sweep) -> Result<u32, Error> {
+    pub fn computed_crc32_in(
+        &self,
+        entry: &Entry,
+        reader: &mut StreamReader,
+    ) -> Result<u32, Error> {
         let mut hasher = crc32fast::Hasher::new();
-        self.parts(entry, sweep, |part| {
+        self.parts(entry, reader, |part| {
             hasher.update(part);
             Ok::<(), Error>(())
         })?;

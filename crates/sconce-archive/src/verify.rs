@@ -9,7 +9,7 @@ use crate::directory::{
 };
 use crate::{Directory, Entry};
 
-use sconce_source::Sweep;
+use sconce_source::StreamReader;
 
 /// Characters of a name that a message quotes.
 const MAX_SHOWN: usize = 100;
@@ -63,8 +63,8 @@ pub struct Report {
 /// Reads every record and compares checksum, sizes, and local headers with the directory, then
 /// accounts for every byte of the file. `progress` is told the bytes checked so far.
 pub fn verify(directory: &Directory, mut progress: impl FnMut(u64)) -> Report {
-    let sweep = Sweep::new();
-    let mut check = Check { directory, sweep, findings: Vec::new(), spans: Vec::new() };
+    let reader = StreamReader::new();
+    let mut check = Check { directory, reader, findings: Vec::new(), spans: Vec::new() };
     let (mut checked, mut unchecked, mut done) = (0, 0, 0);
     let overlapping = overlapping(directory);
     for (entry, overlaps) in directory.entries().iter().zip(overlapping) {
@@ -114,7 +114,7 @@ fn shown(name: &str) -> String {
 
 struct Check<'a> {
     directory: &'a Directory,
-    sweep: Sweep,
+    reader: StreamReader,
     findings: Vec<Finding>,
     /// Bytes owned, and by what.
     spans: Vec<(Range<u64>, String)>,
@@ -187,7 +187,7 @@ impl Check<'_> {
         if overlaps {
             return None;
         }
-        let computed = match directory.computed_crc32_in(entry, &mut self.sweep) {
+        let computed = match directory.computed_crc32_in(entry, &mut self.reader) {
             Ok(crc) => crc,
             Err(error) => {
                 let message = match error.detail() {
@@ -335,7 +335,7 @@ impl Check<'_> {
                 empty &= part.iter().all(|&byte| byte == 0);
                 Ok::<(), sconce_source::Error>(())
             };
-            empty &= self.sweep.parts(self.directory.source(), bytes, look).is_ok();
+            empty &= self.reader.parts(self.directory.source(), bytes, look).is_ok();
         }
         let hidden = bytes.is_some_and(|bytes| {
             bytes.starts_with(&CENTRAL_SIGNATURE) || bytes.starts_with(b"PK\x03\x04")

@@ -1,13 +1,12 @@
 use std::path::Path;
-use std::sync::Arc;
 
-use sconce_archive::Archive;
 use sconce_source::Source;
-use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
+use sconce_tensor::Tensor;
 
-use crate::container::Parts;
+use crate::formats::{self, Parts};
 use crate::globals::GlobalUse;
 use crate::identify::FileKind;
+use crate::info::{Info, StorageRecord};
 use crate::object::{NamedArray, NamedTensor, Node, Object, Walk};
 use crate::{Error, LoadOptions};
 
@@ -32,104 +31,25 @@ pub struct Checkpoint {
     parts: Parts,
 }
 
-/// What the container says of itself.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Info {
-    /// The folder of a zip archive.
-    pub archive_folder: Option<String>,
-    /// The archive's format version.
-    pub version: Option<u64>,
-    /// Byte order, when the archive states one.
-    pub byte_order: Option<ByteOrder>,
-    /// The record `.format_version`.
-    pub format_version: Option<String>,
-    /// The record `.storage_alignment`.
-    pub storage_alignment: Option<String>,
-    /// The record `.data/serialization_id`.
-    pub serialization_id: Option<String>,
-    /// The object's pickle protocol; `None` where there is no pickle.
-    pub pickle_protocol: Option<u8>,
-    /// Records of an archive, members of a tar file, files of a sharded checkpoint.
-    pub records: usize,
-    /// The files of a sharded checkpoint.
-    pub shards: Vec<String>,
-    /// Bytes after the end of what is read.
-    pub trailing_bytes: u64,
-    /// The `__metadata__` of a safetensors file, sorted by key.
-    pub metadata: Vec<(String, String)>,
-}
-
-impl Info {
-    /// Which versions of PyTorch write files like this one, as far as the records tell.
-    pub fn written_by(&self, format: FileKind) -> Option<&'static str> {
-        Some(match format {
-            FileKind::Tar => "torch < 0.1.10",
-            FileKind::Legacy => "torch 0.1.10 to 1.5, or _use_new_zipfile_serialization=False",
-            FileKind::Zip if self.storage_alignment.is_some() => "torch > 2.6",
-            FileKind::Zip if self.byte_order.is_some() => "torch 2.1 or later",
-            FileKind::Zip => "torch 1.6 or later",
-            FileKind::TorchScript => "torch.jit.save",
-            _ => return None,
-        })
-    }
-}
-
-/// One storage of the file.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct StorageRecord {
-    /// Its key: `0`, `1`, … in zip archives.
-    pub key: Box<str>,
-    /// Its size in bytes.
-    pub nbytes: u64,
-    /// The element type its storage class names; `None` for untyped storages.
-    pub dtype: Option<DType>,
-    /// The bytes.
-    pub storage: Storage,
-    pub(crate) place: Place,
-}
-
-/// Where a storage's bytes lie.
-#[derive(Debug, Clone)]
-pub(crate) enum Place {
-    Record { archive: Arc<Archive>, index: usize },
-    Offset(u64),
-}
-
-impl StorageRecord {
-    /// The name of its archive record, with the folder.
-    pub fn record_name(&self) -> Option<String> {
-        match &self.place {
-            Place::Record { archive, index } => {
-                Some(archive.display_name(&archive.records()[*index]).into_owned())
-            }
-            Place::Offset(_) => None,
-        }
+impl LoadOptions {
+    /// Opens a file. Reads its directory and pickle, and no tensor data.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is something else, or the policy refuses it.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
+        self.open_source(Source::open_with(path, self.map_mode)?)
     }
 
-    /// Where in the file its bytes begin. Reads the record's local header.
-    pub fn file_offset(&self) -> Option<u64> {
-        match &self.place {
-            Place::Record { archive, index } => {
-                let entry = &archive.records()[*index];
-                archive.directory().data_range(entry).ok().map(|range| range.start)
-            }
-            Place::Offset(offset) => Some(*offset),
-        }
-    }
-
-    /// The location tag.
-    pub fn device(&self) -> &Device {
-        self.storage.device()
+    /// Opens bytes from anywhere.
+    ///
+    /// # Errors
+    /// As [`LoadOptions::open`].
+    pub fn open_source(&self, source: Source) -> Result<Checkpoint, Error> {
+        formats::open(&source, self).map(|parts| Checkpoint { source, parts })
     }
 }
 
 impl Checkpoint {
-    pub(crate) fn new(source: Source, parts: Parts) -> Self {
-        Checkpoint { source, parts }
-    }
-
     /// Opens a file with the default options: anything opens and nothing runs.
     ///
     /// # Errors
@@ -148,7 +68,7 @@ impl Checkpoint {
 
     /// The object that was saved.
     pub fn root(&self) -> Object<'_> {
-        Object::new(&self.parts.graph, self.parts.root)
+        self.parts.root()
     }
 
     /// Which container it came in.
@@ -203,13 +123,7 @@ impl Checkpoint {
 
     /// Every tensor under every one of its names, depth first; see [`Checkpoint::visit`].
     pub fn tensors(&self) -> Vec<NamedTensor<'_>> {
-        let mut out = Vec::new();
-        self.visit(|name, object| {
-            if let Node::Tensor(found) = object.data() {
-                out.push(NamedTensor { name: name.to_owned(), tensor: &found.tensor, object });
-            }
-        });
-        out
+        self.parts.tensors()
     }
 
     /// Every numpy array and scalar under every one of its names; see [`Checkpoint::visit`].

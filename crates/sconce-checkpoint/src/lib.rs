@@ -27,36 +27,38 @@
 
 mod allow_list;
 mod allow_list_names;
-mod build;
 mod checkpoint;
-mod container;
 mod edit;
 mod error;
+mod formats;
 mod globals;
 mod identify;
+mod info;
 mod location;
 mod object;
 mod observe;
 mod options;
 mod python2_names;
+mod rebuild;
 mod save;
 mod weights_only;
 
 pub use allow_list::AllowList;
-pub use build::{Encoding, NumpyDType};
-pub use checkpoint::{Checkpoint, Info, StorageRecord};
-pub use container::{pickle_limits, pickled_tensors};
-pub use edit::{Change, Draft, Overflow, StateDict, Value, What};
+pub use checkpoint::Checkpoint;
+pub use edit::{CastOverflow, Change, ChangeKind, Draft, StateDict, Value};
 pub use error::{Error, ErrorKind};
+pub use formats::{export, pickle_limits, pickled_tensors};
 pub use globals::{GlobalUse, unsafe_globals};
 pub use identify::{FileKind, Identity, identify};
+pub use info::{Info, StorageRecord};
 pub use location::{LocationRegistry, MapLocation, MapStorage, Tagger};
 pub use object::{
-    Array, ArrayData, ClassRef, Dict, DictKind, How, Instance, Module, NamedArray, NamedTensor,
-    Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
+    Array, ArrayData, ClassRef, Construction, Dict, DictKind, Instance, Module, NamedArray,
+    NamedTensor, Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
 };
 pub use observe::{Observer, Seen};
 pub use options::{LoadOptions, Policy};
 pub use python2_names::modern as python3_name;
+pub use rebuild::{Encoding, NumpyDType};
 pub use save::{ArchiveLayout, SaveOptions};
 pub use weights_only::pytorch_message;

@@ -1,15 +1,12 @@
-use std::path::Path;
 use std::sync::Arc;
 
-use sconce_source::{Limits, MapMode, Source};
+use sconce_source::{Limits, MapMode};
 use sconce_tensor::ByteOrder;
 
 use crate::allow_list::AllowList;
-use crate::build::Encoding;
-use crate::checkpoint::Checkpoint;
 use crate::location::{LocationRegistry, MapLocation};
 use crate::observe::{self, Observer};
-use crate::{Error, container};
+use crate::rebuild::Encoding;
 
 /// Which files are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,7 +111,7 @@ impl LoadOptions {
     }
 
     /// Keeps tensors that cannot be rebuilt as plain objects, and says so in
-    /// [`Checkpoint::problems`], instead of failing.
+    /// [`Checkpoint::problems`](crate::Checkpoint::problems), instead of failing.
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
         self
@@ -124,22 +121,6 @@ impl LoadOptions {
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
         self
-    }
-
-    /// Opens a file. Reads its directory and pickle, and no tensor data.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is something else, or the policy refuses it.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
-        self.open_source(Source::open_with(path, self.map_mode)?)
-    }
-
-    /// Opens bytes from anywhere.
-    ///
-    /// # Errors
-    /// As [`LoadOptions::open`].
-    pub fn open_source(&self, source: Source) -> Result<Checkpoint, Error> {
-        container::open(&source, self).map(|parts| Checkpoint::new(source, parts))
     }
 
     pub(crate) fn is_meta(&self) -> bool {

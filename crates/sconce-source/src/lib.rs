@@ -26,7 +26,7 @@ mod map;
 mod network;
 mod shorten;
 mod source;
-mod sweep;
+mod stream_reader;
 
 pub use atomic::{AtomicFile, remove_stale};
 pub use batch::Batch;
@@ -36,4 +36,4 @@ pub use limits::Limits;
 pub use map::MapMode;
 pub use shorten::{MOST as LONGEST_MESSAGE, shortened};
 pub use source::Source;
-pub use sweep::Sweep;
+pub use stream_reader::StreamReader;

@@ -143,7 +143,7 @@ impl Source {
     }
 
     /// Lets go of the memory that a mapped file's pages take. The bytes stay readable: touching
-    /// them reads the file again. Does nothing for a buffer. See [`Sweep`](crate::Sweep).
+    /// them reads the file again. Does nothing for a buffer. See [`StreamReader`](crate::StreamReader).
     pub fn release(&self) {
         if let Backing::Mapped(map) = &self.0.backing {
             map::release(map);

@@ -126,7 +126,7 @@ pub mod run;
 
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
-pub use sconce_export as export;
+pub use sconce_checkpoint::export;
 pub use sconce_pickle as pickle;
 #[cfg(feature = "scan")]
 pub use sconce_scan as scan;

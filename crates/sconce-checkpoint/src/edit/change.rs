@@ -10,13 +10,13 @@ pub struct Change {
     /// The dotted name before the edit.
     pub name: String,
     /// What became of it.
-    pub what: What,
+    pub kind: ChangeKind,
 }
 
 /// What became of an entry or a tensor.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum What {
+pub enum ChangeKind {
     /// It is gone, with all below it.
     Dropped,
     /// It has another name.
@@ -31,7 +31,7 @@ pub enum What {
         /// The dtype after.
         to: DType,
         /// Numbers that were too large.
-        overflow: Overflow,
+        overflow: CastOverflow,
         /// A tensor that shared its memory and keeps the old dtype: they share no longer.
         parted_from: Option<String>,
     },
@@ -78,14 +78,14 @@ pub enum What {
 /// How many numbers of a cast tensor, and of those that share its memory, were too large for the new
 /// dtype. It is known when the tensor has been written; asking earlier converts it once more.
 #[derive(Debug, Clone)]
-pub struct Overflow {
+pub struct CastOverflow {
     pub(super) cast: Storage,
     pub(super) counted: Arc<OnceLock<u64>>,
 }
 
-impl Overflow {
+impl CastOverflow {
     /// Whether both are of tensors that share their memory, which were counted together.
-    pub fn is_shared_with(&self, other: &Overflow) -> bool {
+    pub fn is_shared_with(&self, other: &CastOverflow) -> bool {
         self.cast.ptr_eq(&other.cast)
     }
 

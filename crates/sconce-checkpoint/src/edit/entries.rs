@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Change, Draft, What, dotted};
+use super::{Change, ChangeKind, Draft, dotted};
 use crate::object::{Graph, MAX_DEPTH, Module, NameBudget, Node, Object, ObjectId, push_key};
 use crate::{Error, ErrorKind};
 
@@ -117,8 +117,8 @@ impl Draft {
             let name = join(new, &key);
             if key != own {
                 keys.entry(entry.holder).or_default().push((entry.at, key));
-                let what = What::Renamed { to: name.clone() };
-                changes.push(Change { name: entry.name.clone(), what });
+                let kind = ChangeKind::Renamed { to: name.clone() };
+                changes.push(Change { name: entry.name.clone(), kind });
             }
             names.push(name);
         }
@@ -222,7 +222,7 @@ impl Draft {
         for (at, entry) in entries.iter().enumerate() {
             let above = entry.parent.is_some_and(|parent| dropped[parent]);
             if dropped[at] && !above && entry.kind != Kind::Item {
-                changes.push(Change { name: entry.name.clone(), what: What::Dropped });
+                changes.push(Change { name: entry.name.clone(), kind: ChangeKind::Dropped });
                 gone.entry(entry.holder).or_default().push(entry.at);
             }
         }

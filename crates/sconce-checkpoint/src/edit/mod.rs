@@ -15,7 +15,7 @@ mod state_dict;
 mod tensors;
 mod value;
 
-pub use change::{Change, Overflow, What};
+pub use change::{CastOverflow, Change, ChangeKind};
 pub use state_dict::StateDict;
 pub use value::Value;
 

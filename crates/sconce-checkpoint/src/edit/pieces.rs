@@ -5,7 +5,7 @@ use sconce_tensor::{LazyError, Storage, Tensor};
 
 use super::entries::{self, Entry, Kind, named};
 use super::tensors::internal;
-use super::{Change, Draft, What};
+use super::{Change, ChangeKind, Draft};
 use crate::object::{Node, ObjectId, TensorObject};
 use crate::{Error, ErrorKind};
 
@@ -75,7 +75,7 @@ impl Draft {
         let sizes = made.iter().map(|(_, object)| object.tensor.sizes().to_vec()).collect();
         self.take_place(&[&source], made)?;
         let into = into.iter().map(|&part| part.to_owned()).collect();
-        Ok(vec![Change { name: name.to_owned(), what: What::Split { into, sizes } }])
+        Ok(vec![Change { name: name.to_owned(), kind: ChangeKind::Split { into, sizes } }])
     }
 
     /// Joins tensors of one dict along a dimension into one, which stands where the first stood:
@@ -122,7 +122,7 @@ impl Draft {
         let of: Vec<&Dense<'_>> = sources.iter().collect();
         self.take_place(&of, vec![(key, object)])?;
         let from = names.iter().map(|&name| name.to_owned()).collect();
-        Ok(vec![Change { name: into.to_owned(), what: What::Joined { from, sizes: shape } }])
+        Ok(vec![Change { name: into.to_owned(), kind: ChangeKind::Joined { from, sizes: shape } }])
     }
 
     /// A tensor in a dict whose elements lie in rows.

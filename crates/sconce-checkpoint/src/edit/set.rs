@@ -1,7 +1,7 @@
 //! Setting values by their dotted names.
 
 use super::entries::{Entry, named};
-use super::{Change, Draft, Value, What};
+use super::{Change, ChangeKind, Draft, Value};
 use crate::object::{Node, ObjectId};
 use crate::{Error, ErrorKind};
 
@@ -48,7 +48,7 @@ impl Draft {
 
     fn was_set(&self, name: String, from: Option<String>, value: ObjectId) -> Change {
         let to = self.root().other(value).repr(SHOWN);
-        Change { name, what: What::Set { from, to } }
+        Change { name, kind: ChangeKind::Set { from, to } }
     }
 
     pub(super) fn put_element(&mut self, entry: &Entry, value: ObjectId) {
@@ -150,7 +150,7 @@ mod tests {
             let mut draft = draft(before);
             let change = draft.set(name, 9).unwrap();
             assert_eq!(draft.root().repr(200), after, "{name}");
-            let What::Set { to, .. } = change.what else { panic!("{change:?}") };
+            let ChangeKind::Set { to, .. } = change.kind else { panic!("{change:?}") };
             assert_eq!(to, "9");
         }
         for (before, name) in [
@@ -172,7 +172,7 @@ mod tests {
         let checkpoint = Checkpoint::open(path).unwrap();
         let mut draft = Draft::new(checkpoint.root());
         let change = draft.set("training", true).unwrap();
-        assert!(matches!(change.what, What::Set { from: Some(_), .. }), "{change:?}");
+        assert!(matches!(change.kind, ChangeKind::Set { from: Some(_), .. }), "{change:?}");
         assert_eq!(draft.root().get("training").unwrap().as_bool(), Some(true));
     }
 }

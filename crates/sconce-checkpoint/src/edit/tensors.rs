@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use sconce_source::Bytes;
 use sconce_tensor::{DType, LazyError, Scalar, Storage, Tensor};
 
-use super::{Change, Draft, Overflow, What};
+use super::{CastOverflow, Change, ChangeKind, Draft};
 use crate::object::{Node, ObjectId, Walk};
 use crate::{Error, ErrorKind};
 
@@ -28,8 +28,8 @@ impl Found {
     }
 
     /// Notes the change under every name.
-    fn changed(self, what: What, changes: &mut Vec<Change>) {
-        let change = |name| Change { name, what: what.clone() };
+    fn changed(self, kind: ChangeKind, changes: &mut Vec<Change>) {
+        let change = |name| Change { name, kind: kind.clone() };
         changes.extend(self.names.into_iter().map(change));
     }
 }
@@ -42,7 +42,7 @@ struct Group {
 
 impl Draft {
     /// Casts floating-point tensors. Integers and bools stay as they are; so do quantized, complex,
-    /// sparse and packed tensors, which are told as [`What::Left`]. Rounding is that of
+    /// sparse and packed tensors, which are told as [`ChangeKind::Left`]. Rounding is that of
     /// [`Tensor::to_dtype`]. Tensors that shared memory still share it. Nothing is computed before
     /// the draft is saved.
     ///
@@ -78,7 +78,7 @@ impl Draft {
                 }
             };
             if let Some(why) = why {
-                found.changed(What::Left { why }, &mut changes);
+                found.changed(ChangeKind::Left { why }, &mut changes);
             } else if let Some(storage) = found.tensor.storage() {
                 let name = found.names.into_iter().next().unwrap_or_default();
                 others.entry(storage.id()).or_insert(name);
@@ -133,13 +133,13 @@ impl Draft {
                 };
                 let tensor = view(offset).map_err(internal)?;
                 self.replace(&found, tensor);
-                let what = What::Cast {
+                let kind = ChangeKind::Cast {
                     from,
                     to,
-                    overflow: Overflow { cast: cast.clone(), counted: Arc::clone(&counted) },
+                    overflow: CastOverflow { cast: cast.clone(), counted: Arc::clone(&counted) },
                     parted_from: parted_from.clone(),
                 };
-                found.changed(what, changes);
+                found.changed(kind, changes);
             }
         }
         Ok(())
@@ -167,9 +167,9 @@ impl Draft {
             transposed.push((found, tensor));
         }
         for (found, tensor) in transposed {
-            let what = What::Transposed { sizes: tensor.sizes().to_vec() };
+            let kind = ChangeKind::Transposed { sizes: tensor.sizes().to_vec() };
             self.put(found.id, tensor);
-            found.changed(what, &mut changes);
+            found.changed(kind, &mut changes);
         }
         Ok(changes)
     }
@@ -246,7 +246,7 @@ impl Draft {
                 Tensor::strided(own.clone(), dtype, offset, sizes, found.tensor.strides())
             };
             self.replace(&found, tensor.map_err(internal)?);
-            found.changed(What::Cloned { before, after }, changes);
+            found.changed(ChangeKind::Cloned { before, after }, changes);
         }
         Ok(())
     }
@@ -415,7 +415,7 @@ mod tests {
         let (a, b) = (long.narrow(0, 10, 5).unwrap(), long.narrow(0, 50, 2).unwrap());
         let mut draft = draft(&[("a", a), ("b", b)]);
         let changes = draft.cast(DType::Float32, |name| name == "a").unwrap();
-        let What::Cast { parted_from, .. } = &changes[0].what else { panic!("{changes:?}") };
+        let ChangeKind::Cast { parted_from, .. } = &changes[0].kind else { panic!("{changes:?}") };
         assert_eq!(parted_from.as_deref(), Some("b"));
         assert_eq!(get(&draft, "a").storage().unwrap().nbytes(), 20);
         assert_eq!(values(get(&draft, "a")), [10., 11., 12., 13., 14.]);
@@ -458,7 +458,7 @@ mod tests {
         for (dtype, want) in counts {
             let mut draft = draft(&[("x", tensor.clone())]);
             let changes = draft.cast(dtype, |_| true).unwrap();
-            let What::Cast { overflow, .. } = &changes[0].what else { panic!("{changes:?}") };
+            let ChangeKind::Cast { overflow, .. } = &changes[0].kind else { panic!("{changes:?}") };
             assert_eq!(overflow.count().unwrap(), want, "{dtype:?}");
         }
     }

@@ -112,10 +112,11 @@ fn with_references(node: &Node, copy: impl Fn(ObjectId) -> ObjectId) -> Node {
         Node::Array(held) => Node::Array(array(held)),
         Node::Scalar(held) => Node::Scalar(array(held)),
         Node::Instance(instance) => {
-            let Instance { callable, how, args, kwargs, states, items, entries } = &**instance;
+            let Instance { callable, construction, args, kwargs, states, items, entries } =
+                &**instance;
             Node::Instance(Box::new(Instance {
                 callable: copy(*callable),
-                how: *how,
+                construction: *construction,
                 args: copy(*args),
                 kwargs: kwargs.map(&copy),
                 states: all(states),

@@ -8,6 +8,7 @@
 mod copy;
 mod dict;
 mod module;
+mod name_budget;
 mod node;
 mod python;
 mod repr;
@@ -17,11 +18,12 @@ mod walk;
 pub use dict::{Dict, DictKind};
 pub use module::Module;
 pub use node::{
-    Array, ArrayData, ClassRef, How, Instance, Node, ObjectId, StorageObject, TensorClass,
+    Array, ArrayData, ClassRef, Construction, Instance, Node, ObjectId, StorageObject, TensorClass,
     TensorObject,
 };
 pub use view::Object;
 pub use walk::{NamedArray, NamedTensor};
 
+pub(crate) use name_budget::NameBudget;
 pub(crate) use node::{ArrayForm, Described, Graph};
-pub(crate) use walk::{MAX_DEPTH, NameBudget, Walk, push_key};
+pub(crate) use walk::{MAX_DEPTH, Walk, push_key};

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use sconce_tensor::Tensor;
 
-use super::walk::NameBudget;
+use super::name_budget::NameBudget;
 use super::{Node, Object, ObjectId};
 
 /// Depth to which submodules are followed; PyTorch models stay far below it.

@@ -2,7 +2,7 @@ use num_bigint::BigInt;
 use sconce_tensor::{DType, Device, Layout, Storage, Tensor};
 
 use super::Dict;
-use crate::build::NumpyDType;
+use crate::rebuild::NumpyDType;
 
 /// The identity of an object in its checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,7 +93,7 @@ impl ClassRef {
 
 /// How Python would have made an [`Instance`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum Construction {
     /// `callable(*args)`.
     Call,
     /// `callable.__new__(callable, *args, **kwargs)`.
@@ -108,7 +108,7 @@ pub struct Instance {
     /// What would have been called; a [`Node::Class`] in all but odd files.
     pub callable: ObjectId,
     /// How it would have been made.
-    pub how: How,
+    pub construction: Construction,
     /// The arguments, a tuple.
     pub args: ObjectId,
     /// Keyword arguments, a dict.

@@ -2,7 +2,7 @@
 
 use sconce_pickle::repr as python;
 
-use super::{ArrayData, How, Node, Object, ObjectId};
+use super::{ArrayData, Construction, Node, Object, ObjectId};
 
 /// Containers nested deeper than this show as `…`.
 const MAX_DEPTH: usize = 6;
@@ -129,8 +129,8 @@ impl Text {
                 if let Some(text) = super::python::text(object) {
                     return self.push(&text);
                 }
-                match instance.how {
-                    How::External => self.push("<external "),
+                match instance.construction {
+                    Construction::External => self.push("<external "),
                     _ => {
                         let name = match object.other(instance.callable).data() {
                             Node::Class(class) => class.full_name(),

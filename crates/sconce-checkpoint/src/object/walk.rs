@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sconce_tensor::Tensor;
 
 use super::module::Table;
+use super::name_budget::NameBudget;
 use super::{Array, Graph, Module, Node, Object, ObjectId, repr};
 
 /// Objects nested deeper than this are not named; no real checkpoint comes near it.
@@ -14,13 +15,6 @@ const MAX_NAME: usize = 1 << 16;
 /// How many elements are looked at inside containers that were already walked under another name.
 /// Sharing that doubles at every level would otherwise take forever.
 const REPEAT_BUDGET: usize = 100_000;
-/// Bytes of names that are made in all, and for each object of the graph: a long key above many
-/// tensors is part of every name.
-const NAME_BUDGET: usize = 16 << 20;
-const NAME_BUDGET_PER_OBJECT: usize = 256;
-/// What a name takes beside its bytes.
-const NAME_COST: usize = 16;
-
 /// A tensor with one of its dotted names.
 #[derive(Debug, Clone)]
 pub struct NamedTensor<'c> {
@@ -81,22 +75,6 @@ impl Children<'_> {
             Children::Entries(entries) => entries.len(),
             Children::Named(named) => named.len(),
         }
-    }
-}
-
-/// How many bytes of names may still be made.
-pub(crate) struct NameBudget(usize);
-
-impl NameBudget {
-    pub(crate) fn new(graph: &Graph) -> Self {
-        NameBudget(graph.len().saturating_mul(NAME_BUDGET_PER_OBJECT).saturating_add(NAME_BUDGET))
-    }
-
-    /// Takes a name of so many bytes, or says that there is no room for it, nor for any more.
-    pub(crate) fn take(&mut self, len: usize) -> bool {
-        let left = self.0.checked_sub(len + NAME_COST);
-        self.0 = left.unwrap_or(0);
-        left.is_some()
     }
 }
 

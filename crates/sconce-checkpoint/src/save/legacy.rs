@@ -1,19 +1,17 @@
 //! The stream of pickles and raw storages that `torch.save` writes with
 //! `_use_new_zipfile_serialization=False`, and always wrote before 1.6.
 
-use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use num_bigint::BigInt;
 use sconce_pickle::{ArenaBuilder, EncodeOptions, Value, encode, encode_into};
-use sconce_source::Sweep;
+use sconce_source::StreamReader;
 use sconce_tensor::ByteOrder;
 
-use super::lower::{Lower, Lowered, unpicklable};
+use super::lower::{Lowered, unpicklable};
 use super::progress::Progress;
 use super::{data, unencodable};
-use crate::container::{MAGIC, PROTOCOL_VERSION};
-use crate::object::ClassRef;
+use crate::formats::{MAGIC, PROTOCOL_VERSION};
 use crate::{Error, ErrorKind};
 
 /// What PyTorch says of the sizes of C's types, on every machine.
@@ -38,7 +36,7 @@ pub(super) fn write<W: Write>(
     let names: Vec<Value> = keys.iter().map(|(key, _)| values.str(key.as_str())).collect();
     let list = values.list(names);
     encode_into(&mut out, values.arena(), list, options).map_err(unencodable)?;
-    let mut sweep = Sweep::new();
+    let mut reader = StreamReader::new();
     for (key, at) in keys {
         let saved = &lowered.storages[at];
         let bytes = data(&saved.storage, &key, saved.dtype, ByteOrder::Little)?;
@@ -50,7 +48,7 @@ pub(super) fn write<W: Write>(
             progress.advance(part.len());
             Ok::<(), Error>(())
         };
-        sweep.parts(bytes.source(), &bytes, write)?;
+        reader.parts(bytes.source(), &bytes, write)?;
     }
     out.flush().map_err(unwritable)?;
     Ok(out)
@@ -79,40 +77,6 @@ fn head(options: &EncodeOptions) -> Result<[Vec<u8>; 3], Error> {
 
 fn unwritable(error: io::Error) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
-}
-
-/// The classes of modules whose source is in the pickle already.
-#[derive(Default)]
-pub(super) struct Sources<'c> {
-    written: HashSet<Value>,
-    /// Python has one str for the path of a file, whatever class of it is asked for.
-    files: HashMap<&'c str, Value>,
-}
-
-impl<'c> Lower<'c> {
-    /// A module's class where it is used: with its source the first time, by name after that. Other
-    /// classes, and those of files that hold no sources, go by name.
-    pub(super) fn module_class(&mut self, class: &'c ClassRef, global: Value) -> Value {
-        let Some(source) = &class.source else { return global };
-        if !self.sources.written.insert(global) {
-            return global;
-        }
-        let (file, text) = &**source;
-        let kind = self.constant("module");
-        let file = match file {
-            Some(file) => {
-                let values = &mut self.values;
-                *self.sources.files.entry(file).or_insert_with(|| values.str(file.as_str()))
-            }
-            None => self.values.none(),
-        };
-        let text = match text {
-            Some(text) => self.values.str(text.as_str()),
-            None => self.values.none(),
-        };
-        let pid = self.values.tuple(&[kind, global, file, text]);
-        self.values.persistent_id(pid)
-    }
 }
 
 #[cfg(test)]

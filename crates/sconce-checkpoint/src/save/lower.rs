@@ -6,9 +6,9 @@ use sconce_pickle::{Arena, ArenaBuilder, BuildError, Value};
 use sconce_tensor::{DType, Storage};
 
 use super::clash::Clash;
-use super::legacy::Sources;
-use super::numpy::OwnDTypes;
-use crate::object::{ArrayData, ClassRef, Dict, DictKind, How, Instance, Node, Object, ObjectId};
+use crate::object::{
+    ArrayData, ClassRef, Construction, Dict, DictKind, Instance, Node, Object, ObjectId,
+};
 use crate::{Error, ErrorKind};
 
 /// A pickle's values, and the storages that it names by their place in the list.
@@ -75,6 +75,18 @@ pub(super) struct Lower<'c> {
     /// By identity.
     known: HashMap<usize, StorageKey>,
 }
+
+/// The classes of modules whose source is in the pickle already.
+#[derive(Default)]
+pub(super) struct Sources<'c> {
+    pub(super) written: HashSet<Value>,
+    /// Python has one str for the path of a file, whatever class of it is asked for.
+    pub(super) files: HashMap<&'c str, Value>,
+}
+
+/// numpy's own dtypes, of numbers in the machine's byte order, by kind and size: each is one object.
+/// Arrays that are read have the copies that their pickle says.
+pub(super) type OwnDTypes = HashMap<(char, u64), Value>;
 
 /// How a storage was first saved.
 #[derive(Clone, Copy)]
@@ -540,14 +552,14 @@ impl<'c> Lower<'c> {
             return self.new_with_keywords(instance, callable, kwargs)?.map_err(unpicklable);
         }
         let args = self.get(instance.args)?;
-        let made = match (instance.how, instance.kwargs) {
-            (How::New, None) => self.values.new_obj(callable, args),
-            (How::New, Some(kwargs)) => {
+        let made = match (instance.construction, instance.kwargs) {
+            (Construction::New, None) => self.values.new_obj(callable, args),
+            (Construction::New, Some(kwargs)) => {
                 let kwargs = self.get(kwargs)?;
                 self.values.new_obj_ex(callable, args, kwargs)
             }
-            (How::Call, _) => self.values.reduce(callable, args),
-            (How::External, _) => {
+            (Construction::Call, _) => self.values.reduce(callable, args),
+            (Construction::External, _) => {
                 let message =
                     "an object that only its writer's process had cannot be written again";
                 return Err(Error::new(ErrorKind::Unsupported, message));

@@ -8,6 +8,7 @@
 mod clash;
 mod legacy;
 mod lower;
+mod module_source;
 mod numpy;
 mod progress;
 mod reduce;
@@ -19,7 +20,7 @@ use std::path::Path;
 pub use sconce_archive::Layout as ArchiveLayout;
 use sconce_archive::{ArchiveWriter, ByteOrder as RecordedOrder, WriterOptions, archive_name};
 use sconce_pickle::{EncodeError, EncodeOptions};
-use sconce_source::{AtomicFile, Bytes, Sweep};
+use sconce_source::{AtomicFile, Bytes, StreamReader};
 use sconce_tensor::{ByteOrder, DType, LazyError, Storage};
 
 use self::lower::{Form, Lowered, Saved};
@@ -324,7 +325,7 @@ impl SaveOptions {
             // Earlier PyTorch sorted its keys as text.
             keys.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
-        let (mut sweep, mut progress) = (Sweep::new(), self.progress(lowered));
+        let (mut reader, mut progress) = (StreamReader::new(), self.progress(lowered));
         let mut small = Small::default();
         for (key, Saved { storage, dtype }) in keys {
             let name = format!("data/{key}");
@@ -343,7 +344,7 @@ impl SaveOptions {
             }
             small.write(&mut archive, &mut progress)?;
             let mut record = archive.record(&name, bytes.len() as u64)?;
-            sweep.parts(bytes.source(), &bytes, |part| {
+            reader.parts(bytes.source(), &bytes, |part| {
                 record.put(part)?;
                 progress.advance(part.len());
                 Ok::<(), Error>(())

@@ -1,14 +1,13 @@
 //! numpy's arrays, scalars and dtypes as their `__reduce__` gives them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use sconce_pickle::Value;
 use sconce_tensor::{ByteOrder, Tensor};
 
 use super::lower::{Lower, unpicklable};
-use crate::build::NumpyDType;
 use crate::object::{Array, ArrayData, ArrayForm};
+use crate::rebuild::NumpyDType;
 use crate::{Error, ErrorKind};
 
 const MULTIARRAY: &str = "numpy._core.multiarray";
@@ -20,10 +19,6 @@ const TEXT_FLAGS: i64 = 8;
 const RECORD_FLAGS: i64 = 16;
 /// The flags that a record takes over from its fields (`NPY_FROM_FIELDS`).
 const FROM_FIELDS: i64 = 27;
-
-/// numpy's own dtypes, of numbers in the machine's byte order, by kind and size: each is one object.
-/// Arrays that are read have the copies that their pickle says.
-pub(super) type OwnDTypes = HashMap<(char, u64), Value>;
 
 impl<'c> Lower<'c> {
     /// An array: at protocol 5 by its elements as a buffer, otherwise an empty one that is given its

@@ -89,7 +89,7 @@ fn said(node: &Node) -> String {
         }
         Node::Instance(instance) => format!(
             "instance {:?} {} {} {} {}",
-            instance.how,
+            instance.construction,
             instance.kwargs.is_some(),
             instance.states.len(),
             instance.items.len(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use sconce::checkpoint::{Change, Checkpoint, LoadOptions, Node, StateDict, What};
+use sconce::checkpoint::{Change, ChangeKind, Checkpoint, LoadOptions, Node, StateDict};
 use sconce::export::{
     Plan, Sharing, npz_name, safetensors_header, write_npy, write_npz, write_safetensors,
 };
@@ -301,7 +301,7 @@ fn prepare(
         None => Vec::new(),
     };
     for change in &casts {
-        if let What::Cast { from, to, .. } = &change.what {
+        if let ChangeKind::Cast { from, to, .. } = &change.kind {
             changed.push(format!("'{}': {} → {}", change.name, from.name(), to.name()));
         }
     }

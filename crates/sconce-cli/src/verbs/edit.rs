@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sconce::checkpoint::{Change, Draft, Value, What};
+use sconce::checkpoint::{Change, ChangeKind, Draft, Value};
 use sconce::tensor::DType;
 use serde::Serialize;
 
@@ -270,30 +270,32 @@ pub fn row(change: &Change) -> Result<Row<'_>, Failure> {
         overflowed: None,
         note: None,
     };
-    Ok(match &change.what {
-        What::Dropped => plain("dropped"),
-        What::Renamed { to } => Row { to: Some(to.clone()), ..plain("renamed") },
-        What::Cast { from, to, overflow, parted_from } => Row {
+    Ok(match &change.kind {
+        ChangeKind::Dropped => plain("dropped"),
+        ChangeKind::Renamed { to } => Row { to: Some(to.clone()), ..plain("renamed") },
+        ChangeKind::Cast { from, to, overflow, parted_from } => Row {
             from: Some(from.name().to_owned()),
             to: Some(to.name().to_owned()),
             overflowed: Some(overflow.count()?),
             note: parted_from.as_ref().map(|other| format!("no longer shares memory with {other}")),
             ..plain("cast")
         },
-        What::Left { why } => Row { note: Some((*why).to_owned()), ..plain("left") },
-        What::Set { from, to } => {
+        ChangeKind::Left { why } => Row { note: Some((*why).to_owned()), ..plain("left") },
+        ChangeKind::Set { from, to } => {
             let from = from.clone();
             Row { from, to: Some(to.clone()), ..plain("set") }
         }
-        What::Split { into, sizes } => {
+        ChangeKind::Split { into, sizes } => {
             let parts = into.iter().zip(sizes).map(|(name, sizes)| format!("{name} {sizes:?}"));
             Row { to: Some(parts.collect::<Vec<_>>().join(", ")), ..plain("split") }
         }
-        What::Joined { from, sizes } => {
+        ChangeKind::Joined { from, sizes } => {
             Row { from: Some(from.join(", ")), to: Some(format!("{sizes:?}")), ..plain("joined") }
         }
-        What::Transposed { sizes } => Row { to: Some(format!("{sizes:?}")), ..plain("transposed") },
-        What::Cloned { before, after } => Row {
+        ChangeKind::Transposed { sizes } => {
+            Row { to: Some(format!("{sizes:?}")), ..plain("transposed") }
+        }
+        ChangeKind::Cloned { before, after } => Row {
             from: Some(format!("{before} bytes")),
             to: Some(format!("{after} bytes")),
             ..plain("cloned")

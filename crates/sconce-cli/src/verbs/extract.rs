@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use crc32fast::Hasher;
 use sconce::archive::{Directory, Entry, TarArchive};
-use sconce::source::{Batch, Bytes, Limits, MapMode, Source, Sweep};
+use sconce::source::{Batch, Bytes, Limits, MapMode, Source, StreamReader};
 use serde::Serialize;
 
 use crate::arguments::reading::Bounds;
@@ -100,14 +100,14 @@ pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
         return Ok(Outcome::Clean);
     }
     let paths = plan(&records, &args.directory).map_err(|failure| failure.in_file(&file))?;
-    let (mut sweep, mut batch, mut folders) = (Sweep::new(), Batch::new(), BTreeSet::new());
+    let (mut reader, mut batch, mut folders) = (StreamReader::new(), Batch::new(), BTreeSet::new());
     for (record, path) in records.iter().zip(&paths) {
         make_folders(&args.directory, path, &mut folders)?;
         let target = args.directory.join(path);
         let mut to = AtomicFile::create(&target, args.force)?;
         let write =
             |part: &[u8]| to.write_all(part).map_err(|error| atomic::cannot_write(&target, &error));
-        archive.parts(record, &mut sweep, write).map_err(|failure| failure.in_file(&file))?;
+        archive.parts(record, &mut reader, write).map_err(|failure| failure.in_file(&file))?;
         to.commit_in(&mut batch)?;
     }
     batch.finish().map_err(|error| atomic::refused(&args.directory, &error))?;
@@ -187,15 +187,15 @@ impl Archive {
     fn parts(
         &self,
         record: &Record,
-        sweep: &mut Sweep,
+        reader: &mut StreamReader,
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match (self, &record.content) {
-            (_, Content::Tar(bytes)) => sweep.parts(bytes.source(), bytes, take),
+            (_, Content::Tar(bytes)) => reader.parts(bytes.source(), bytes, take),
             (Archive::Zip(directory), Content::Zip(index)) => {
                 let entry = &directory.entries()[*index];
                 let mut crc = Hasher::new();
-                directory.parts(entry, sweep, |part| {
+                directory.parts(entry, reader, |part| {
                     crc.update(part);
                     take(part)
                 })?;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use sconce::checkpoint::{
-    AllowList, ArrayData, ClassRef, Draft, How, Node, Object, ObjectId, StateDict, TensorClass,
+    AllowList, ArrayData, ClassRef, Construction, Draft, Node, Object, ObjectId, StateDict,
+    TensorClass,
 };
 use sconce::scan::why_dangerous;
 
@@ -180,7 +181,7 @@ impl Walk {
                 }
             }
             Node::Instance(instance) => {
-                if instance.how == How::External {
+                if instance.construction == Construction::External {
                     self.found("an object of another process".to_owned(), path, None);
                 }
                 let parts = [instance.callable, instance.args];

@@ -1,6 +1,6 @@
 //! Numbers that a cast made infinite: an error unless it is said that they may be.
 
-use sconce::checkpoint::{Change, Overflow, What};
+use sconce::checkpoint::{CastOverflow, Change, ChangeKind};
 use sconce::tensor::DType;
 
 use crate::error::Failure;
@@ -11,7 +11,7 @@ const NAMED: usize = 10;
 
 /// Tensors that share their memory, whose numbers were counted together.
 struct Lost<'c> {
-    overflow: &'c Overflow,
+    overflow: &'c CastOverflow,
     numbers: u64,
     to: DType,
     names: Vec<&'c str>,
@@ -21,8 +21,8 @@ struct Lost<'c> {
 /// before that converts them once more.
 pub fn refuse(changes: &[Change]) -> Result<(), Failure> {
     let mut lost: Vec<Lost<'_>> = Vec::new();
-    for Change { name, what } in changes {
-        let What::Cast { overflow, to, .. } = what else { continue };
+    for Change { name, kind } in changes {
+        let ChangeKind::Cast { overflow, to, .. } = kind else { continue };
         match lost.last_mut().filter(|last| last.overflow.is_shared_with(overflow)) {
             Some(last) => last.names.push(name),
             None => {

@@ -91,6 +91,8 @@ pub(crate) struct BuildOptions {
     /// How many pickles this one is nested in (`torch.storage._load_from_bytes`).
     pub(crate) depth: usize,
     pub(crate) budget: Budget,
+    /// Reads the storage that a legacy stream inside this pickle consists of.
+    pub(crate) nested_stream: fn(Vec<u8>, BuildOptions) -> Result<TypedStorage, Error>,
 }
 
 /// Turns one pickle into objects.
@@ -223,8 +225,7 @@ impl<'b, 'p, L: PersistentLoad> Builder<'b, 'p, L> {
         let bytes = args.bytes(0)?;
         self.options.budget.take(bytes.len().saturating_mul(NESTED_COST))?;
         let options = BuildOptions { depth: self.options.depth + 1, ..self.options.clone() };
-        crate::container::storage_from_legacy_bytes(bytes.into_owned(), options)
-            .map(Persistent::Storage)
+        (self.options.nested_stream)(bytes.into_owned(), options).map(Persistent::Storage)
     }
 
     /// A class reference by its modern name.

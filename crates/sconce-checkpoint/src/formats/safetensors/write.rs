@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use sconce_source::Sweep;
+use sconce_source::StreamReader;
 use sconce_tensor::{DType, Tensor};
 use serde_json::{Map, Value, json};
 
-use crate::turns::Turns;
-use crate::{Error, elements};
+use crate::formats::export::{Error, StorageUseCounts, elements};
 
 const FORMAT: &str = "safetensors";
 
@@ -113,9 +112,9 @@ pub fn write_safetensors(
     let (header, order) = safetensors_header(tensors, metadata)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
-    let (turns, mut sweep) = (Turns::of(tensors), Sweep::new());
+    let (use_counts, mut reader) = (StorageUseCounts::of(tensors), StreamReader::new());
     for at in order {
-        elements::parts(&mut sweep, &turns.loaded(&tensors[at].1)?, |part| {
+        elements::parts(&mut reader, &use_counts.loaded(&tensors[at].1)?, |part| {
             out.write_all(part)?;
             progress(part.len() as u64);
             Ok(())
@@ -135,7 +134,7 @@ fn entry(header: &mut Vec<u8>, key: &str, value: &str) {
 }
 
 fn dtype_name(name: &str, tensor: &Tensor) -> Result<&'static str, Error> {
-    crate::npz::check_layout(name, tensor, FORMAT)?;
+    crate::formats::npz::check_layout(name, tensor, FORMAT)?;
     let dtype = tensor.dtype();
     if dtype == DType::Float4E2M1FNx2 && tensor.ndim() == 0 {
         // Its two numbers would need a dimension of two, or half a byte.
@@ -209,7 +208,7 @@ mod tests {
         let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let results = [
             write_safetensors(&tensors(), &BTreeMap::new(), full(), &mut |_| {}),
-            crate::write_npz(&tensors(), full(), &mut |_| {}),
+            crate::export::write_npz(&tensors(), full(), &mut |_| {}),
         ];
         for result in results {
             let Err(Error::Io(error)) = result else { panic!("{result:?}") };
@@ -246,7 +245,7 @@ mod tests {
         let meta = Tensor::meta(DType::Float32, &[2], &[1]).unwrap();
         for (name, tensor) in [("complex", complex), ("meta", meta)] {
             let error = safetensors_header(&[(name.to_owned(), tensor)], &BTreeMap::new());
-            assert_eq!(error.unwrap_err().kind(), crate::ErrorKind::Unsupported, "{name}");
+            assert_eq!(error.unwrap_err().kind(), crate::export::ErrorKind::Unsupported, "{name}");
         }
         let byte = Tensor::from_vec(vec![1u8], &[1]).unwrap();
         let named = safetensors_header(&[("__metadata__".to_owned(), byte)], &BTreeMap::new());

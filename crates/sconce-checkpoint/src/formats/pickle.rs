@@ -7,11 +7,11 @@ use sconce_source::Source;
 use sconce_tensor::{Device, Storage};
 
 use super::{Parts, build, finish, map_device, restore, storage_id, unpickle};
-use crate::build::{Persistent, PersistentLoad, TypedStorage};
-use crate::checkpoint::Info;
 use crate::identify::FileKind;
+use crate::info::Info;
 use crate::observe::PicklePlace;
 use crate::options::LoadOptions;
+use crate::rebuild::{Persistent, PersistentLoad, TypedStorage};
 use crate::{Error, ErrorKind};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {

@@ -1,16 +1,16 @@
-//! The containers a checkpoint comes in, each one a file here: what its persistent ids mean and
-//! where its tensors' bytes lie. All of them end in [`Parts`].
+//! The formats a checkpoint comes in, each one a file here: what its persistent ids mean and
+//! where its tensors' bytes lie. All of them end in [`Parts`]. Formats that are not PyTorch's are
+//! read and written side by side; what their writers share is [`export`].
 
+pub mod export;
 mod legacy;
-mod numpy;
+mod npz;
 mod pickle;
-#[cfg(feature = "safetensors")]
 mod safetensors;
 mod sharded;
 mod tar;
 mod zip;
 
-pub(crate) use legacy::storage_from_bytes as storage_from_legacy_bytes;
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
 pub use zip::pickled_tensors;
 
@@ -20,14 +20,14 @@ use sconce_pickle::{AllowAll, Arena, Loaded, Machine, Node as PickleNode, Value}
 use sconce_source::{Limits, Source};
 use sconce_tensor::{DType, Device, Storage, Tensor};
 
-use crate::build::{Budget, BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
-use crate::checkpoint::{Info, StorageRecord};
 use crate::globals::{GlobalUse, globals_of};
 use crate::identify::{FileKind, Identity, identify};
+use crate::info::{Info, StorageRecord};
 use crate::location::MapLocation;
-use crate::object::{Graph, Node, ObjectId, TensorClass, TensorObject};
+use crate::object::{Graph, NamedTensor, Node, Object, ObjectId, TensorClass, TensorObject, Walk};
 use crate::observe::{PicklePlace, Seen};
 use crate::options::{LoadOptions, Policy};
+use crate::rebuild::{Budget, BuildOptions, Builder, Built, PersistentLoad, storage_dtype};
 use crate::weights_only::{WeightsOnly, message_of};
 use crate::{Error, ErrorKind};
 
@@ -57,6 +57,21 @@ impl Parts {
             problems: built.problems,
         }
     }
+
+    pub(crate) fn root(&self) -> Object<'_> {
+        Object::new(&self.graph, self.root)
+    }
+
+    /// Every tensor under every one of its names, depth first.
+    pub(crate) fn tensors(&self) -> Vec<NamedTensor<'_>> {
+        let mut out = Vec::new();
+        Walk::new(&self.graph).run(self.root, |name, object| {
+            if let Node::Tensor(found) = object.data() {
+                out.push(NamedTensor { name: name.to_owned(), tensor: &found.tensor, object });
+            }
+        });
+        out
+    }
 }
 
 /// Says what the source is and opens it accordingly.
@@ -71,9 +86,9 @@ pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         FileKind::Tar => tar::open(source, options),
         FileKind::Pickle => pickle::open(source, options),
         FileKind::ShardIndex => sharded::open(source, options),
-        FileKind::Safetensors => open_safetensors(source),
-        FileKind::Npy => numpy::open_npy(source),
-        FileKind::Npz => numpy::open_npz(source, options),
+        FileKind::Safetensors => safetensors::open(source),
+        FileKind::Npy => npz::open_npy(source),
+        FileKind::Npz => npz::open_npz(source, options),
         _ => Err(not_a_checkpoint(source, &identity)),
     };
     opened.map_err(|error| error.in_file(source.name()))
@@ -200,6 +215,7 @@ fn build_options(options: &LoadOptions, pickle_len: usize, stored: u64) -> Build
         validate_sparse: options.policy == Policy::WeightsOnly,
         limits: options.limits.clone(),
         depth: 0,
+        nested_stream: legacy::storage_from_bytes,
         budget: Budget::new(pickle_len, options.limits.pickle_memory(stored)),
     }
 }
@@ -301,17 +317,6 @@ fn restore(storage: Storage, location: &str, options: &LoadOptions) -> Result<St
 fn map_device(device: Device, options: &LoadOptions) -> Result<Device, Error> {
     let empty = Storage::from_bytes(Vec::new().into(), device.clone());
     restore(empty, &device.location(), options).map(|storage| storage.device().clone())
-}
-
-#[cfg(feature = "safetensors")]
-fn open_safetensors(source: &Source) -> Result<Parts, Error> {
-    safetensors::open(source)
-}
-
-#[cfg(not(feature = "safetensors"))]
-fn open_safetensors(_: &Source) -> Result<Parts, Error> {
-    let message = "this build reads no safetensors files: the feature `safetensors` is off";
-    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 fn malformed(message: impl Into<String>) -> Error {

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use sconce_source::Sweep;
+use sconce_source::StreamReader;
 use sconce_tensor::{Layout, Tensor, write_npy};
 
-use crate::turns::Turns;
-use crate::{Error, elements};
+use crate::formats::export::{Error, StorageUseCounts, elements};
 
 const FORMAT: &str = "npz";
 const LOCAL_SIGNATURE: u32 = 0x0403_4b50;
@@ -35,8 +34,8 @@ struct Member {
 /// and `..`, and `%` itself are written as `%` and two hexadecimal digits a byte.
 ///
 /// ```
-/// assert_eq!(sconce_export::npz_name("layers.0/weight"), "layers.0/weight.npy");
-/// assert_eq!(sconce_export::npz_name("../a\n"), "%2E%2E/a%0A.npy");
+/// assert_eq!(sconce_checkpoint::export::npz_name("layers.0/weight"), "layers.0/weight.npy");
+/// assert_eq!(sconce_checkpoint::export::npz_name("../a\n"), "%2E%2E/a%0A.npy");
 /// ```
 pub fn npz_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
@@ -92,9 +91,9 @@ pub fn write_npz(
     }
     let mut out = Counted { out, written: 0 };
     let mut members = Vec::with_capacity(tensors.len());
-    let (turns, mut sweep) = (Turns::of(tensors), Sweep::new());
+    let (use_counts, mut reader) = (StorageUseCounts::of(tensors), StreamReader::new());
     for (name, tensor) in tensors {
-        let tensor = &turns.loaded(tensor)?;
+        let tensor = &use_counts.loaded(tensor)?;
         // A zip member's checksum stands before its bytes; counting them first costs a second look
         // at memory that is warm by then, and keeps the output a plain stream.
         let mut check = Checksum { crc: crc32fast::Hasher::new(), size: 0 };
@@ -107,7 +106,7 @@ pub fn write_npz(
         };
         out.write_all(&local_header(&member))?;
         write_npy(tensor, &mut out)?;
-        elements::passed(&mut sweep, tensor)?;
+        elements::passed(&mut reader, tensor)?;
         progress(tensor.nbytes());
         members.push(member);
     }
@@ -122,7 +121,11 @@ pub fn write_npz(
 }
 
 /// Refuses what has no row of elements, or no elements.
-pub(crate) fn check_layout(name: &str, tensor: &Tensor, format: &'static str) -> Result<(), Error> {
+pub(in crate::formats) fn check_layout(
+    name: &str,
+    tensor: &Tensor,
+    format: &'static str,
+) -> Result<(), Error> {
     let what = if tensor.nested_parts().is_some() {
         "a nested tensor"
     } else if tensor.layout() != Layout::Strided {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sconce_tensor::Tensor;
 
-use crate::Error;
+use super::Error;
 
 /// What to do with tensors that share memory, which neither safetensors nor npz can express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

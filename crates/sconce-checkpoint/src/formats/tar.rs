@@ -12,12 +12,12 @@ use sconce_source::{Bytes, Source};
 use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 
 use super::{Parts, build, finish, map_device, restore, text, unpickle};
-use crate::build::{Persistent, PersistentLoad, TypedStorage, storage_dtype};
-use crate::checkpoint::{Info, Place, StorageRecord};
 use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
+use crate::info::{Info, Place, StorageRecord};
 use crate::observe::PicklePlace;
 use crate::options::{LoadOptions, Policy};
+use crate::rebuild::{Persistent, PersistentLoad, TypedStorage, storage_dtype};
 use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
 

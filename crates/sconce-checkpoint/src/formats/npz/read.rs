@@ -5,20 +5,20 @@ use sconce_archive::Directory;
 use sconce_source::{Bytes, Source};
 use sconce_tensor::Tensor;
 
-use super::{Parts, malformed, tensor_node};
 use crate::Error;
-use crate::build::Built;
-use crate::checkpoint::Info;
+use crate::formats::{Parts, malformed, tensor_node};
 use crate::identify::FileKind;
+use crate::info::Info;
 use crate::object::{Dict, DictKind, Graph, Node};
 use crate::options::LoadOptions;
+use crate::rebuild::Built;
 
 fn read_npy(bytes: Bytes) -> Result<Tensor, Error> {
     sconce_tensor::read_npy(&bytes).map_err(|error| malformed(error.to_string()))
 }
 
 /// Opens an npy file: one array.
-pub(super) fn open_npy(source: &Source) -> Result<Parts, Error> {
+pub(in crate::formats) fn open_npy(source: &Source) -> Result<Parts, Error> {
     let whole = source.slice(0..source.len()).ok_or_else(|| malformed("the file is empty"))?;
     let mut graph = Graph::default();
     let root = graph.push(tensor_node(read_npy(whole)?));
@@ -27,7 +27,7 @@ pub(super) fn open_npy(source: &Source) -> Result<Parts, Error> {
 }
 
 /// Opens an npz file: a dict of arrays.
-pub(super) fn open_npz(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
+pub(in crate::formats) fn open_npz(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let directory = Directory::read(source.clone(), &options.limits)?;
     directory.check_layout()?;
     let mut graph = Graph::default();

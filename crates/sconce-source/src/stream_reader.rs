@@ -19,15 +19,15 @@ const AROUND: u64 = 64 << 10;
 /// as one that copies tensors to another file.
 ///
 /// Pages of a mapped file that were touched count as the process's memory until the system wants
-/// them back. A sweep reads the file into a small buffer instead, which is also faster, and lets go
+/// them back. A stream reader reads the file into a small buffer instead, which is also faster, and lets go
 /// of the pages that were touched on the way; whoever touches them again finds them as they were.
 ///
 /// ```
-/// use sconce_source::{Source, Sweep};
+/// use sconce_source::{Source, StreamReader};
 ///
 /// let source = Source::from_vec("ones", vec![1; 10 << 20]);
-/// let (mut sweep, mut sum) = (Sweep::new(), 0);
-/// sweep.parts(&source, source.bytes(), |part| {
+/// let (mut reader, mut sum) = (StreamReader::new(), 0);
+/// reader.parts(&source, source.bytes(), |part| {
 ///     sum += part.iter().map(|&byte| u64::from(byte)).sum::<u64>();
 ///     Ok::<(), sconce_source::Error>(())
 /// })?;
@@ -35,7 +35,7 @@ const AROUND: u64 = 64 << 10;
 /// # Ok::<(), sconce_source::Error>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Sweep {
+pub struct StreamReader {
     open: Option<Open>,
     buffer: Vec<u8>,
 }
@@ -50,10 +50,10 @@ struct Open {
     passed: u64,
 }
 
-impl Sweep {
+impl StreamReader {
     /// A pass that has read nothing yet.
-    pub fn new() -> Sweep {
-        Sweep::default()
+    pub fn new() -> StreamReader {
+        StreamReader::default()
     }
 
     /// Hands `data` on in parts: of half a megabyte where it lies in `source` and that is a mapped
@@ -151,7 +151,7 @@ mod tests {
 
     impl Large {
         fn new(name: &str, data: &[u8]) -> Large {
-            let path = format!("sconce-sweep-{name}-{}", std::process::id());
+            let path = format!("sconce-reader-{name}-{}", std::process::id());
             let path = std::env::temp_dir().join(path);
             fs::write(&path, data).unwrap();
             Large(path)
@@ -175,7 +175,7 @@ mod tests {
             each();
             Ok::<(), Error>(())
         };
-        Sweep::new().parts(source, data, take).unwrap();
+        StreamReader::new().parts(source, data, take).unwrap();
         out
     }
 
@@ -220,9 +220,9 @@ mod tests {
         let source = Source::open(&file.0).unwrap();
         let cut = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
         cut.set_len(3 << 20).unwrap();
-        let result = Sweep::new().parts(&source, source.bytes(), |_| Ok::<(), Error>(()));
+        let result = StreamReader::new().parts(&source, source.bytes(), |_| Ok::<(), Error>(()));
         let error = result.unwrap_err().to_string();
-        assert!(error.contains("sconce-sweep-cut"), "{error}");
+        assert!(error.contains("sconce-reader-cut"), "{error}");
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         let source = Source::from_vec("zeros", vec![0; 1]);
         let elsewhere = vec![7; 2 * MEMORY_PART + 1];
         let mut sizes = Vec::new();
-        let result = Sweep::new().parts(&source, &elsewhere, |part| {
+        let result = StreamReader::new().parts(&source, &elsewhere, |part| {
             sizes.push(part.len());
             let limit = Error::TooLong { name: "enough".into(), limit: 2 };
             if sizes.len() == 2 { Err(limit) } else { Ok(()) }

@@ -29,7 +29,7 @@ pub enum Error {
     /// Two tensors have one name, or a name means something else in the format.
     #[error("{0}")]
     Name(String),
-    /// Two tensors share memory, and [`Sharing::Error`](crate::Sharing::Error) was asked for.
+    /// Two tensors share memory, and [`Sharing::Error`](super::Sharing::Error) was asked for.
     #[error("'{first}' and '{second}' share memory")]
     Shared {
         /// The tensor that comes first.

@@ -12,8 +12,8 @@ use super::tensors::RebuiltClass;
 use super::{Builder, Encoding, Persistent, PersistentLoad, Resolved};
 use crate::Error;
 use crate::object::{
-    Array, ArrayData, ClassRef, Described, Dict, DictKind, Graph, How, Instance, Node, ObjectId,
-    StorageObject, TensorClass, TensorObject,
+    Array, ArrayData, ClassRef, Construction, Described, Dict, DictKind, Graph, Instance, Node,
+    ObjectId, StorageObject, TensorClass, TensorObject,
 };
 
 /// A pickle turned into objects.
@@ -380,14 +380,14 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
             graph.push(Node::Class(Box::new(class)))
         };
         let mut kwargs = None;
-        let (how, callable, args) = match arena.node(value) {
+        let (construction, callable, args) = match arena.node(value) {
             PickleNode::Call(call) => {
-                let how = match call.kind {
-                    CallKind::NewObj | CallKind::NewObjEx => How::New,
-                    _ => How::Call,
+                let construction = match call.kind {
+                    CallKind::NewObj | CallKind::NewObjEx => Construction::New,
+                    _ => Construction::Call,
                 };
                 kwargs = call.kwargs.map(|kwargs| self.id(kwargs));
-                (how, self.id(call.callable), self.id(call.args))
+                (construction, self.id(call.callable), self.id(call.args))
             }
             PickleNode::List(items) | PickleNode::Set(items) => {
                 let list = matches!(arena.node(value), PickleNode::List(_));
@@ -397,7 +397,7 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
                 let states = self.all(&updates.states);
                 return Node::Instance(Box::new(Instance {
                     callable,
-                    how: How::New,
+                    construction: Construction::New,
                     args,
                     kwargs,
                     states,
@@ -407,23 +407,33 @@ impl<L: PersistentLoad> Pass<'_, '_, L> {
             }
             PickleNode::Global(_) => return self.class(value),
             PickleNode::PersistentId(pid) => {
-                (How::External, builtin(&mut self.graph, "persistent_load"), self.id(*pid))
+                (Construction::External, builtin(&mut self.graph, "persistent_load"), self.id(*pid))
             }
             PickleNode::Extension(code) => {
                 let code = self.graph.push(Node::Int(*code));
-                (How::External, builtin(&mut self.graph, "copyreg extension"), code)
+                (Construction::External, builtin(&mut self.graph, "copyreg extension"), code)
             }
             PickleNode::Buffer { index, .. } => {
                 let index = self.graph.push(Node::Int(i64::from(*index)));
-                (How::External, builtin(&mut self.graph, "out-of-band buffer"), index)
+                (Construction::External, builtin(&mut self.graph, "out-of-band buffer"), index)
             }
-            _ => (How::External, builtin(&mut self.graph, "object"), empty(&mut self.graph)),
+            _ => {
+                (Construction::External, builtin(&mut self.graph, "object"), empty(&mut self.graph))
+            }
         };
         let states = self.all(&updates.states);
         let items = self.all(&updates.items);
         let entries =
             updates.entries.iter().map(|&(key, value)| (self.id(key), self.id(value))).collect();
-        Node::Instance(Box::new(Instance { callable, how, args, kwargs, states, items, entries }))
+        Node::Instance(Box::new(Instance {
+            callable,
+            construction,
+            args,
+            kwargs,
+            states,
+            items,
+            entries,
+        }))
     }
 }
 

@@ -5,9 +5,9 @@
 //! quantized layouts) is decided beforehand by a [`Plan`], which reports every choice it makes.
 //!
 //! ```
-//! use sconce_export::{Plan, Sharing, write_safetensors};
+//! use sconce_checkpoint::export::{Plan, Sharing, write_safetensors};
 //! use sconce_tensor::Tensor;
-//! # fn main() -> Result<(), sconce_export::Error> {
+//! # fn main() -> Result<(), sconce_checkpoint::export::Error> {
 //! let weight = Tensor::from_vec(vec![1f32, 2.0], &[2])?;
 //! let tied = weight.clone();
 //! let plan = Plan::new([("embed".to_owned(), &weight), ("head".to_owned(), &tied)], Sharing::Keep)?;
@@ -18,18 +18,16 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! Architecture invariant: nothing here reads a file format; tests read back with other crates.
 
-mod elements;
+pub(super) mod elements;
 mod error;
-mod npz;
 mod plan;
-mod safetensors;
-mod turns;
+mod storage_use_counts;
 
 pub use error::{Error, ErrorKind};
-pub use npz::{npz_name, write_npz};
 pub use plan::{Plan, Sharing};
-pub use safetensors::{safetensors_header, safetensors_len, write_safetensors};
 pub use sconce_tensor::{npy_header, write_npy};
+pub(super) use storage_use_counts::StorageUseCounts;
+
+pub use super::npz::{npz_name, write_npz};
+pub use super::safetensors::{safetensors_header, safetensors_len, write_safetensors};

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use sconce_archive::{Archive, Entry, Method};
 use sconce_pickle::{Arena, Value};
-use sconce_source::{Bytes, Source, Sweep};
+use sconce_source::{Bytes, Source, StreamReader};
 use sconce_tensor::{ByteOrder, Device, LazyError, Load, Storage, Tensor};
 
 use super::{
     Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
 };
-use crate::build::{Builder, Persistent, PersistentLoad, TypedStorage};
-use crate::checkpoint::{Info, StorageRecord};
 use crate::identify::FileKind;
+use crate::info::{Info, StorageRecord};
 use crate::observe::PicklePlace;
 use crate::options::{LoadOptions, Policy};
+use crate::rebuild::{Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
 
@@ -195,7 +195,7 @@ impl Load for Record {
         if self.entry().method() == Method::Stored {
             return Ok(directory.bytes(self.entry())?.len() as u64);
         }
-        directory.parts(self.entry(), &mut Sweep::new(), |part| {
+        directory.parts(self.entry(), &mut StreamReader::new(), |part| {
             read += part.len() as u64;
             Ok::<(), sconce_archive::Error>(())
         })?;
@@ -311,7 +311,7 @@ impl PersistentLoad for Storages<'_> {
             nbytes: id.nbytes,
             dtype: id.dtype,
             storage: storage.clone(),
-            place: crate::checkpoint::Place::Record {
+            place: crate::info::Place::Record {
                 archive: Arc::clone(self.archive),
                 index: entry.index(),
             },

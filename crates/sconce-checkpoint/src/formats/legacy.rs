@@ -8,13 +8,13 @@ use sconce_source::{Bytes, Source};
 use sconce_tensor::{ByteOrder, Device, Storage};
 
 use super::{Parts, StorageId, finish, map_device, pid_kind, restore, storage_id, text, unpickle};
-use crate::build::{BuildOptions, Builder, Persistent, PersistentLoad, TypedStorage};
-use crate::checkpoint::{Info, Place, StorageRecord};
 use crate::error::CUT_SHORT;
 use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
+use crate::info::{Info, Place, StorageRecord};
 use crate::observe::PicklePlace;
 use crate::options::LoadOptions;
+use crate::rebuild::{BuildOptions, Builder, Persistent, PersistentLoad, TypedStorage};
 use crate::{Error, ErrorKind};
 
 /// The number that begins every such file.

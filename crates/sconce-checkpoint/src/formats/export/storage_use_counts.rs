@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use sconce_tensor::{Error, Storage, Tensor};
 
 /// How many of the tensors to be written use each storage.
-pub(crate) struct Turns(HashMap<usize, usize>);
+pub(crate) struct StorageUseCounts(HashMap<usize, usize>);
 
-impl Turns {
-    pub(crate) fn of(tensors: &[(String, Tensor)]) -> Turns {
+impl StorageUseCounts {
+    pub(crate) fn of(tensors: &[(String, Tensor)]) -> StorageUseCounts {
         let mut uses = HashMap::new();
         for storage in tensors.iter().filter_map(|(_, tensor)| tensor.storage()) {
             *uses.entry(storage.id()).or_default() += 1;
         }
-        Turns(uses)
+        StorageUseCounts(uses)
     }
 
     /// The tensor for its turn. Bytes that it alone needs loaded or computed go with what is given;

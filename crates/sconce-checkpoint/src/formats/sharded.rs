@@ -7,12 +7,12 @@ use std::path::{Component, Path};
 use sconce_source::Source;
 
 use super::Parts;
-use crate::build::Built;
-use crate::checkpoint::{Checkpoint, Info};
 use crate::globals::Globals;
 use crate::identify::{FileKind, identify};
+use crate::info::Info;
 use crate::object::{Dict, DictKind, Graph, Node, ObjectId};
 use crate::options::LoadOptions;
+use crate::rebuild::Built;
 use crate::{Error, ErrorKind, StateDict};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
@@ -25,7 +25,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         let message = "an index names files beside it, so it must be opened by its path";
         return Err(Error::new(ErrorKind::Caller, message));
     };
-    let mut shards: Vec<(String, Checkpoint)> = Vec::new();
+    let mut shards: Vec<(String, Parts)> = Vec::new();
     let mut by_file: HashMap<&str, usize> = HashMap::new();
     let mut wanted: Vec<(&str, usize)> = Vec::with_capacity(map.len());
     for (name, file) in map {
@@ -45,7 +45,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
     gather(&shards, &wanted)
 }
 
-fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Checkpoint, Error> {
+fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Parts, Error> {
     let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || file.is_empty() {
         let message =
@@ -62,11 +62,11 @@ fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Checkp
         let message = "a shard is itself an index";
         return Err(Error::new(ErrorKind::Malformed, message).in_file(source.name()));
     }
-    options.open_source(source)
+    super::open(&source, options)
 }
 
 /// One state dict of all the tensors the index names, in its order.
-fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<Parts, Error> {
+fn gather(shards: &[(String, Parts)], wanted: &[(&str, usize)]) -> Result<Parts, Error> {
     let tensors: Vec<HashMap<String, crate::NamedTensor<'_>>> = shards
         .iter()
         .map(|(_, shard)| {
@@ -114,17 +114,17 @@ fn gather(shards: &[(String, Checkpoint)], wanted: &[(&str, usize)]) -> Result<P
                 .push(format!("shard '{file}' has {more} tensors that the index does not name"));
         }
         let named = |text: &String| format!("{file}: {text}");
-        parts.warnings.extend(shard.warnings().iter().map(named));
-        parts.storages.extend(shard.storages().iter().cloned());
-        parts.problems.extend(shard.problems().iter().cloned());
-        globals.add(shard.globals().to_vec(), 0);
+        parts.warnings.extend(shard.warnings.iter().map(named));
+        parts.storages.extend(shard.storages.iter().cloned());
+        parts.problems.extend(shard.problems.iter().cloned());
+        globals.add(shard.globals.clone(), 0);
     }
     parts.globals = globals.finish();
     Ok(parts)
 }
 
 /// The versions of modules that the shards' dicts carry, as one dict's attributes.
-fn versions(graph: &mut Graph, shards: &[(String, Checkpoint)]) -> Option<ObjectId> {
+fn versions(graph: &mut Graph, shards: &[(String, Parts)]) -> Option<ObjectId> {
     let mut state = StateDict::new();
     for (_, shard) in shards {
         state.copy_metadata(shard.root());

@@ -3,15 +3,15 @@
 use sconce_source::Source;
 use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
 
-use super::{Parts, malformed, tensor_node};
-use crate::build::Built;
-use crate::checkpoint::{Info, Place, StorageRecord};
+use crate::formats::{Parts, malformed, tensor_node};
 use crate::identify::FileKind;
+use crate::info::{Info, Place, StorageRecord};
 use crate::object::{Dict, DictKind, Graph, Node};
+use crate::rebuild::Built;
 use crate::{Error, ErrorKind};
 
 /// Opens a safetensors file: its header is read, its tensors are slices of it.
-pub(super) fn open(source: &Source) -> Result<Parts, Error> {
+pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
     let (header, metadata) = safetensors::SafeTensors::read_metadata(source.bytes())
         .map_err(|error| malformed(format!("invalid safetensors header: {error}")))?;
     // The header's length stands in the first 8 bytes.
