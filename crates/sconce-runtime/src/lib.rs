@@ -11,16 +11,23 @@ mod bytecode;
 mod error;
 mod limits;
 mod memory_left;
+mod model;
 mod op_context;
 mod ops;
 mod optimize;
+mod options;
+mod profile;
 mod program;
 mod session;
+mod sink;
 mod value;
 
 pub use error::{Error, Exception};
 pub use limits::Limits;
 pub use memory_left::memory_left;
+pub use model::Model;
+pub use options::Options;
+pub use profile::ProfileEntry;
 pub use program::from_objects::{arguments, from_object};
 pub use program::needs::{Need, needs};
 pub use program::prepare::Missing;
@@ -29,6 +36,7 @@ pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
     uniform_in_place,
 };
-pub use session::{Model, Options, ProfileEntry, Session, Silent, Sink};
+pub use session::Session;
+pub use sink::{Silent, Sink};
 pub use value::shared::Shared;
 pub use value::{Dict, Future, IValue, List, Object, Text, Tuple};

@@ -2,7 +2,6 @@
 
 use sconce_ir::FunctionId;
 use sconce_kernels::Memory;
-use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 
 use crate::Error;
@@ -10,132 +9,14 @@ use crate::bytecode::interpreter::{Machine, Prepared};
 use crate::limits::{Budget, Limits};
 use crate::memory_left::memory_left;
 use crate::op_context::OpContext;
+use crate::options::Options;
+use crate::profile::ProfileEntry;
 use crate::program::needs::Need;
 use crate::program::plans::Plans;
 use crate::program::prepare::{Missing, ready};
 use crate::program::{instantiate, matching};
+use crate::sink::Silent;
 use crate::value::IValue;
-
-/// Where a program's output goes.
-pub trait Sink {
-    /// What `print` prints, with its line break. Text of more than 64 KiB comes in several pieces.
-    fn print(&mut self, text: &str);
-    /// The message of `warnings.warn`.
-    fn warn(&mut self, message: &str);
-}
-
-/// A sink that drops what it is given.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
-
-impl Sink for Silent {
-    fn print(&mut self, _: &str) {}
-    fn warn(&mut self, _: &str) {}
-}
-
-/// How a session is made.
-pub struct Options {
-    /// What a call may spend.
-    pub limits: Limits,
-    /// What becomes of programs that need what is not here.
-    pub missing: Missing,
-    /// Where output goes; dropped when `None`.
-    pub sink: Option<Box<dyn Sink>>,
-    /// How many bytes the values that the session makes may hold at once: tensors, strings, lists, dicts,
-    /// tuples and objects. When `None`, what the machine and the control groups of the process have
-    /// left, less a reserve ([`memory_left`]). What would be too much is an error before it is made. The
-    /// archive's weights count once they are written to.
-    ///
-    /// What a kernel needs during a call counts where the program has installed
-    /// [`CountingAllocator`](crate::CountingAllocator): the limit then is one on all that the process
-    /// allocates from when the session is made, so that it also counts what others do beside it.
-    pub memory: Option<usize>,
-    /// Whether to measure how long each instruction takes: [`Session::profile`].
-    pub profile: bool,
-    /// Whether `forward` is frozen and optimised, as
-    /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
-    /// Attributes must then be changed by methods alone, not through [`Session::root`].
-    pub optimize: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            limits: Limits::default(),
-            missing: Missing::default(),
-            sink: None,
-            memory: None,
-            profile: false,
-            optimize: true,
-        }
-    }
-}
-
-/// A program and its weights, for any number of threads: each makes a [`Session`] of its own.
-///
-/// Weights are read where they are in the file or in memory, and never written; a session that
-/// writes to one has its own copy from then on.
-///
-/// ```
-/// use sconce_runtime::{IValue, Model, Options};
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/loops/model.pt");
-/// let model = Model::new(sconce_torchscript::load(path)?);
-/// std::thread::scope(|scope| {
-///     for n in [10, 20] {
-///         let model = &model;
-///         scope.spawn(move || {
-///             let mut session = model.session(Options::default())?;
-///             session.call("forward", &[IValue::Int(n)]).map(drop)
-///         });
-///     }
-/// });
-/// # Ok::<(), sconce_torchscript::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Model {
-    module: Module,
-}
-
-// What a model is for.
-const _: fn() = || {
-    fn is_shared<T: Send + Sync>() {}
-    is_shared::<Model>();
-};
-
-impl Model {
-    /// A module that has been loaded.
-    pub fn new(module: Module) -> Self {
-        Model { module }
-    }
-
-    /// The module itself.
-    pub fn module(&self) -> &Module {
-        &self.module
-    }
-
-    /// State for one thread: the objects of the module, live.
-    ///
-    /// # Errors
-    /// As [`Session::new`].
-    pub fn session(&self, options: Options) -> Result<Session, Error> {
-        Session::new(&self.module, options)
-    }
-}
-
-/// What an instruction of a program has taken.
-#[derive(Debug, Clone)]
-pub struct ProfileEntry {
-    /// The operator by its full name, such as `aten::add.Tensor`, or the instruction's.
-    pub operator: String,
-    /// The function it is in.
-    pub function: String,
-    /// Its place in the program.
-    pub range: Option<SourceRange>,
-    /// How often it ran.
-    pub calls: u64,
-    /// How long it took, all times together.
-    pub nanoseconds: u64,
-}
 
 /// A module's objects, live: calls see what earlier calls changed. Weights are those of the loaded
 /// module; they are copied only when they are written.

@@ -5,36 +5,10 @@ use std::rc::{Rc, Weak};
 use sconce_kernels as kernels;
 use sconce_kernels::Tensor;
 
-use crate::autograd::graph::{self, AutogradMeta, Edge, Source};
-use crate::autograd::record::views;
+use crate::autograd::graph::{self, AutogradMeta};
+use crate::autograd::record::views::{self, requires_grad};
 use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
-
-/// `Tensor.requires_grad`.
-pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
-    graph::meta(tensor).is_some_and(|meta| match views::changed_base(&meta) {
-        Some(base) => requires_grad(&base),
-        None => meta.is_wanted.get() || meta.origin.borrow().is_some(),
-    })
-}
-
-/// Where the gradient of a tensor goes; `None` where none is asked for.
-pub(crate) fn edge(
-    context: &mut dyn OpContext,
-    tensor: &Tensor,
-    argument: usize,
-    item: usize,
-) -> Result<Option<Edge>, Raise> {
-    let Some(meta) = graph::meta(tensor) else { return Ok(None) };
-    views::refresh(context, tensor, &meta)?;
-    let source = match &*meta.origin.borrow() {
-        Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
-        None if meta.is_wanted.get() => Source::Leaf(Rc::clone(&meta)),
-        None => return Ok(None),
-    };
-    let (sizes, dtype) = (tensor.sizes().into(), tensor.dtype());
-    Ok(Some(Edge { argument, item, source, sizes, dtype }))
-}
 
 /// Asks for the gradient of a parameter.
 pub(crate) fn want(parameter: &Tensor) {

@@ -8,10 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::Type;
 use sconce_kernels::{DType, Tensor};
 
-use crate::autograd::autograd_meta;
 use crate::autograd::formula::{Formula, From, Rule};
 use crate::autograd::graph::{Edge, Node, Source};
-use crate::autograd::record::{self, add, apply, evaluate, tensor};
+use crate::autograd::record::{self, add, apply, evaluate, tensor, views};
 use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
 use crate::value::IValue;
@@ -82,7 +81,7 @@ impl Run {
         }
         let mut roots = Vec::new();
         for (index, output) in asked.outputs.iter().enumerate() {
-            let Some(edge) = autograd_meta::edge(context, output, 0, 0)? else {
+            let Some(edge) = views::edge(context, output, 0, 0)? else {
                 return Err(Raise::message(format!(
                     "element {index} of tensors does not require grad and does not have a grad_fn"
                 )));
@@ -94,7 +93,7 @@ impl Run {
         }
         let mut places = Vec::new();
         for (index, input) in asked.inputs.unwrap_or_default().iter().enumerate() {
-            let Some(edge) = autograd_meta::edge(context, input, 0, 0)? else {
+            let Some(edge) = views::edge(context, input, 0, 0)? else {
                 let message = format!("element {index} of the input tensors does not require grad");
                 return Err(Raise::message(message));
             };
@@ -310,7 +309,7 @@ fn connected(
     value: IValue,
 ) -> Result<IValue> {
     let mut connect = |value: &IValue| match value {
-        IValue::Tensor(tensor) if !autograd_meta::requires_grad(tensor) => {
+        IValue::Tensor(tensor) if !views::requires_grad(tensor) => {
             Ok(IValue::Tensor(record::constant(context, &node.operator, inputs, tensor)?))
         }
         other => Ok(other.clone()),

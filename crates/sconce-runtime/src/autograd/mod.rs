@@ -22,7 +22,6 @@ pub(crate) use crate::autograd::autograd_meta::detach_in_place;
 pub(crate) use crate::autograd::autograd_meta::is_leaf;
 pub(crate) use crate::autograd::autograd_meta::is_retained;
 pub(crate) use crate::autograd::autograd_meta::require;
-pub(crate) use crate::autograd::autograd_meta::requires_grad;
 pub(crate) use crate::autograd::autograd_meta::retain;
 pub(crate) use crate::autograd::autograd_meta::want;
 pub(crate) use crate::autograd::backward::Backward;
@@ -30,6 +29,7 @@ pub(crate) use crate::autograd::backward::run_backward;
 pub(crate) use crate::autograd::derivatives::is_expression;
 pub(crate) use crate::autograd::record::evaluate_operator as evaluate;
 pub(crate) use crate::autograd::record::run as run_recorded;
+pub(crate) use crate::autograd::record::views::requires_grad;
 
 /// Operators that ask for gradients, or whose expression does: a program without them is not recorded.
 const ASKING: [&str; 5] = [

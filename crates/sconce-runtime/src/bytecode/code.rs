@@ -8,9 +8,9 @@ use std::time::Duration;
 use sconce_ir::{ClassId, FunctionId, Type};
 use sconce_syntax::SourceRange;
 
-use crate::ProfileEntry;
 use crate::bytecode::number::NumberOp;
 use crate::ops::Builtin;
+use crate::profile::ProfileEntry;
 use crate::value::IValue;
 
 /// A function in register code.

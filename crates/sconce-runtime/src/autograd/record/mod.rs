@@ -9,9 +9,9 @@ use sconce_ir::{Schema, Type, operators};
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Scalar, Tensor};
 
+use crate::autograd::derivatives;
 use crate::autograd::formula::{Effect, Formula, From, Input, Known, Rule};
 use crate::autograd::graph::{self, Edge, Node, Origin, Saved, each_tensor, is_differentiable};
-use crate::autograd::{autograd_meta, derivatives};
 use crate::error::{Error, Raise, kernel};
 use crate::op_context::{OpContext, Operands};
 use crate::ops::{self, Args, Builtin};
@@ -132,7 +132,7 @@ fn effect(schema: &Schema) -> Effect {
 
 fn requires_grad(value: &IValue) -> bool {
     let mut found = false;
-    each_tensor(value, &mut |_, tensor| found |= autograd_meta::requires_grad(tensor));
+    each_tensor(value, &mut |_, tensor| found |= views::requires_grad(tensor));
     found
 }
 
@@ -246,7 +246,7 @@ fn edges_of(
         let mut tensors = Vec::new();
         each_tensor(operand, &mut |item, tensor| tensors.push((item, tensor.clone())));
         for (item, tensor) in tensors {
-            edges.extend(autograd_meta::edge(context, &tensor, argument, item)?);
+            edges.extend(views::edge(context, &tensor, argument, item)?);
         }
     }
     Ok(edges)

@@ -2,7 +2,8 @@
 //!
 //! Whatever changes a view changes its base: the base then comes from a node that puts the view's new
 //! elements into the old ones, and every view of it from one that shows the new base. Both know the
-//! view by the places of its elements among the base's.
+//! view by the places of its elements among the base's. Whether a tensor requires a gradient, and where that goes, is
+//! therefore asked here.
 
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -11,7 +12,6 @@ use sconce_ir::Schema;
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Tensor};
 
-use crate::autograd::autograd_meta;
 use crate::autograd::graph::{self, AutogradMeta, Edge, Origin, Source, View};
 use crate::autograd::record;
 use crate::error::{Raise, kernel};
@@ -29,6 +29,32 @@ pub(crate) fn record_view(tensor: &Tensor, of: &Tensor) {
     let base = shown.map_or_else(|| of.clone(), |view| view.base);
     let seen = graph::meta_of(&base).changes.get();
     *graph::meta_of(tensor).view.borrow_mut() = Some(View { base, seen });
+}
+
+/// `Tensor.requires_grad`.
+pub(crate) fn requires_grad(tensor: &Tensor) -> bool {
+    graph::meta(tensor).is_some_and(|meta| match changed_base(&meta) {
+        Some(base) => requires_grad(&base),
+        None => meta.is_wanted.get() || meta.origin.borrow().is_some(),
+    })
+}
+
+/// Where the gradient of a tensor goes; `None` where none is asked for.
+pub(crate) fn edge(
+    context: &mut dyn OpContext,
+    tensor: &Tensor,
+    argument: usize,
+    item: usize,
+) -> Result<Option<Edge>> {
+    let Some(meta) = graph::meta(tensor) else { return Ok(None) };
+    refresh(context, tensor, &meta)?;
+    let source = match &*meta.origin.borrow() {
+        Some(origin) => Source::Node(Rc::clone(&origin.node), origin.output),
+        None if meta.is_wanted.get() => Source::Leaf(Rc::clone(&meta)),
+        None => return Ok(None),
+    };
+    let (sizes, dtype) = (tensor.sizes().into(), tensor.dtype());
+    Ok(Some(Edge { argument, item, source, sizes, dtype }))
 }
 
 /// The base of a view that has another origin since the view's was found.
@@ -63,7 +89,7 @@ pub(crate) fn refresh(
     meta: &Rc<AutogradMeta>,
 ) -> Result<()> {
     let Some(base) = changed_base(meta) else { return Ok(()) };
-    let origin = match autograd_meta::requires_grad(&base) {
+    let origin = match requires_grad(&base) {
         false => None,
         true => Some(node(context, &base, tensor, &Between::Show)?),
     };
@@ -85,7 +111,7 @@ pub(crate) fn change_origin(
     let (changed, origin) = match view {
         None => (meta, origin),
         Some(view) => {
-            let is_wanted = origin.is_some() || autograd_meta::requires_grad(&view.base);
+            let is_wanted = origin.is_some() || requires_grad(&view.base);
             let put = Between::Put(origin);
             let origin = match is_wanted {
                 true => Some(node(context, &view.base, target, &put)?),
@@ -131,7 +157,7 @@ fn node(
         Between::Put(_) => &PUT,
     };
     let known = record::known_here(context, schema.as_ref())?;
-    let mut edges: Vec<Edge> = autograd_meta::edge(context, base, 0, 0)?.into_iter().collect();
+    let mut edges: Vec<Edge> = edge(context, base, 0, 0)?.into_iter().collect();
     if let Between::Put(Some(Origin { node, output })) = does {
         let source = Source::Node(Rc::clone(node), *output);
         let (sizes, dtype) = (view.sizes().into(), view.dtype());

@@ -22,9 +22,11 @@ use crate::error::Raise;
 use crate::limits::{Budget, Limits};
 use crate::op_context::{ClassInfo, OpContext, Operands};
 use crate::ops::{Args, BorrowedArg, Builtin, MAX_BORROWED};
+use crate::profile::ProfileEntry;
 use crate::program::needs::Need;
+use crate::sink::Sink;
 use crate::value::{Future, IValue};
-use crate::{Error, ProfileEntry, Sink, autograd};
+use crate::{Error, autograd};
 
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).

@@ -1,0 +1,43 @@
+//! How a session is made.
+
+use crate::limits::Limits;
+use crate::program::prepare::Missing;
+use crate::sink::Sink;
+
+/// How a session is made.
+pub struct Options {
+    /// What a call may spend.
+    pub limits: Limits,
+    /// What becomes of programs that need what is not here.
+    pub missing: Missing,
+    /// Where output goes; dropped when `None`.
+    pub sink: Option<Box<dyn Sink>>,
+    /// How many bytes the values that the session makes may hold at once: tensors, strings, lists, dicts,
+    /// tuples and objects. When `None`, what the machine and the control groups of the process have
+    /// left, less a reserve ([`memory_left`](crate::memory_left)). What would be too much is an error before it is made. The
+    /// archive's weights count once they are written to.
+    ///
+    /// What a kernel needs during a call counts where the program has installed
+    /// [`CountingAllocator`](crate::CountingAllocator): the limit then is one on all that the process
+    /// allocates from when the session is made, so that it also counts what others do beside it.
+    pub memory: Option<usize>,
+    /// Whether to measure how long each instruction takes: [`Session::profile`](crate::Session::profile).
+    pub profile: bool,
+    /// Whether `forward` is frozen and optimised, as
+    /// `torch.jit.freeze` does: its results may then differ by what another order of sums makes.
+    /// Attributes must then be changed by methods alone, not through [`Session::root`](crate::Session::root).
+    pub optimize: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            limits: Limits::default(),
+            missing: Missing::default(),
+            sink: None,
+            memory: None,
+            profile: false,
+            optimize: true,
+        }
+    }
+}

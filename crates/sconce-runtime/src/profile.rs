@@ -1,0 +1,18 @@
+//! Where the time of a program went.
+
+use sconce_syntax::SourceRange;
+
+/// What an instruction of a program has taken.
+#[derive(Debug, Clone)]
+pub struct ProfileEntry {
+    /// The operator by its full name, such as `aten::add.Tensor`, or the instruction's.
+    pub operator: String,
+    /// The function it is in.
+    pub function: String,
+    /// Its place in the program.
+    pub range: Option<SourceRange>,
+    /// How often it ran.
+    pub calls: u64,
+    /// How long it took, all times together.
+    pub nanoseconds: u64,
+}
