@@ -7,7 +7,7 @@ use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
 use sconce_syntax::sexpr::kind_of;
 use sconce_syntax::{Source, SourceRange};
 
-use crate::emit::{Emitter, with_stack};
+use crate::nesting::with_stack;
 use crate::{Error, Resolver};
 
 /// The built-in types by name.
@@ -121,14 +121,6 @@ pub(crate) fn broadcasting_list(
     match size.parse() {
         Ok(size) if size <= MAX_BROADCAST => Ok(Some((Type::list(element), size))),
         _ => error(expression, "subscript of Broadcastable list must be a positive integer"),
-    }
-}
-
-impl Emitter<'_> {
-    /// The type that an annotation means.
-    pub(crate) fn annotation(&mut self, expression: &Expr) -> Result<Type, Error> {
-        let source = Arc::clone(self.source());
-        type_of_expression(self.unit, self.resolver, expression, &source)
     }
 }
 

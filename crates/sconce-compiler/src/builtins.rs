@@ -5,12 +5,11 @@
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{Graph, Schema, Unit};
+use sconce_ir::{Graph, Schema};
 use sconce_syntax::Source;
 
-use crate::compile::{Definition, Options};
-use crate::native::NativeResolver;
-use crate::{Error, compile};
+use crate::Error;
+use crate::definition::Definition;
 
 /// One function.
 pub(crate) struct Builtin {
@@ -25,10 +24,13 @@ struct Function {
     compiled: OnceLock<Option<Builtin>>,
 }
 
+/// Compiles a function that stands beside the operators.
+pub(crate) type Compile = fn(&Definition) -> Result<Builtin, Error>;
+
 /// The functions by qualified name.
-#[derive(Default)]
 pub(crate) struct Builtins {
     functions: FxHashMap<String, Vec<Function>>,
+    compile: Compile,
 }
 
 /// A scalar and a tensor the other way round, for every kind of scalar.
@@ -110,20 +112,20 @@ def shape(a : Tensor) -> List[int]:
 ";
 
 impl Builtins {
-    /// All of them. Each is compiled when it is first asked for.
-    pub(crate) fn get() -> &'static Self {
+    /// All of them. Each is compiled when it is first asked for, by `compile`.
+    pub(crate) fn get(compile: Compile) -> &'static Self {
         static BUILTINS: OnceLock<Builtins> = OnceLock::new();
-        BUILTINS.get_or_init(Self::parse)
+        BUILTINS.get_or_init(|| Self::parse(compile))
     }
 
     /// The functions of a qualified name, in order of definition.
     pub(crate) fn named(&self, symbol: &str) -> impl Iterator<Item = &Builtin> {
         let definitions = self.functions.get(symbol).map_or(&[][..], Vec::as_slice);
-        definitions.iter().filter_map(Function::compiled)
+        definitions.iter().filter_map(|function| function.compiled(self.compile))
     }
 
-    fn parse() -> Self {
-        let mut builtins = Self::default();
+    fn parse(compile: Compile) -> Self {
+        let mut builtins = Self { functions: FxHashMap::default(), compile };
         for scalar in ["float", "int", "complex"] {
             builtins.define("aten", &SCALAR_FIRST.replace("SCALAR", scalar));
         }
@@ -160,45 +162,22 @@ impl Builtins {
 }
 
 impl Function {
-    fn compiled(&self) -> Option<&Builtin> {
+    fn compiled(&self, compile: Compile) -> Option<&Builtin> {
         let compiled = self.compiled.get_or_init(|| {
-            let compiled = self.compile();
+            let compiled = compile(&self.definition);
             debug_assert!(compiled.is_ok(), "{:?}", compiled.err());
             compiled.ok()
         });
         compiled.as_ref()
     }
-
-    fn compile(&self) -> Result<Builtin, Error> {
-        let (mut unit, mut resolver) = (Unit::new(), NativeResolver::default());
-        let name = Arc::clone(&self.definition.def.name.name);
-        let declared = compile::declare(&mut unit, &mut resolver, &self.definition, None, name)?;
-        let options = Options { without_builtins: true, ..Options::default() };
-        let graph =
-            compile::compile(&mut unit, &mut resolver, &self.definition, &declared, &options)?;
-        Ok(Builtin { schema: compile::completed(&declared, &graph), graph })
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_function_compiles() {
-        let builtins = Builtins::parse();
-        let mut names: Vec<&str> = builtins.functions.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        for &name in &names {
-            for function in &builtins.functions[name] {
-                let compiled = function.compile();
-                assert!(compiled.is_ok(), "{name}: {:?}", compiled.err());
-            }
-        }
-        let overloads = |name| builtins.functions.get(name).map(Vec::len);
-        assert_eq!(overloads("aten::mul"), Some(3));
-        assert_eq!(overloads("aten::_pair"), Some(2));
-        assert_eq!(overloads("aten::_assert"), Some(2));
-        assert_eq!(overloads("prim::shape"), Some(1));
+impl Builtins {
+    /// The definitions, by name.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = (&str, &Definition)> {
+        let functions = self.functions.iter();
+        functions
+            .flat_map(|(name, all)| all.iter().map(move |one| (name.as_str(), &one.definition)))
     }
 }

@@ -2,33 +2,15 @@
 
 use std::sync::Arc;
 
-use sconce_ir::operators::CURRENT_VERSION;
-use sconce_ir::{Argument, Attribute, Constant, Graph, Prim, Schema, Type, Unit, ValueId};
-use sconce_syntax::ast::{Def, Expr, ExprKind, Param, Stmt, StmtKind};
-use sconce_syntax::{Source, SourceRange};
+use sconce_ir::{Argument, Constant, Graph, Schema, Type, Unit};
+use sconce_syntax::Source;
+use sconce_syntax::ast::Expr;
 
-use crate::annotations::{broadcasting_list, type_of_expression};
-use crate::builtins::Builtins;
-use crate::emit::Emitter;
+use crate::builtins::{Builtin, Builtins};
+use crate::definition::Definition;
+use crate::emit::{Emitter, signature};
+use crate::resolver::TorchOnly;
 use crate::{Error, Resolver, passes, ssa, upgraders};
-
-/// A definition with the text it was parsed from.
-#[derive(Clone, Debug)]
-pub struct Definition {
-    /// The tree.
-    pub def: Arc<Def>,
-    /// The text that its ranges refer to.
-    pub source: Arc<Source>,
-    /// The operator version it was written for: an archive's version, or the current one.
-    pub op_version: u32,
-}
-
-impl Definition {
-    /// A definition written for the operators of today.
-    pub fn new(def: Arc<Def>, source: Arc<Source>) -> Self {
-        Self { def, source, op_version: CURRENT_VERSION }
-    }
-}
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +36,7 @@ pub fn declare(
     qualified_name: Arc<str>,
 ) -> Result<Schema, Error> {
     let Definition { def, source, .. } = definition;
-    schema_of(unit, resolver, None, def, source, self_type, qualified_name)
+    signature::schema_of(unit, resolver, None, def, source, self_type, qualified_name)
 }
 
 /// The graph of a definition, of the signature that [`declare`] gave: what PyTorch saves.
@@ -103,12 +85,12 @@ fn compile_with(
     options: &Options,
     define: impl FnOnce(&mut Emitter<'_>) -> Result<(), Error>,
 ) -> Result<Graph, Error> {
-    let builtins = (!options.without_builtins).then(Builtins::get);
+    let builtins = (!options.without_builtins).then(|| Builtins::get(compile_builtin));
     let mut emitter = Emitter::new(unit, resolver, builtins, &schema.name, source, op_version);
     emitter.keeps_variables = options.emit_only;
     define(&mut emitter)?;
     let Emitter { unit, mut graph, outdated, .. } = emitter;
-    upgraders::replace(&mut graph, &outdated);
+    upgraders::replace(&mut graph, &outdated, compile_upgrader);
     if options.emit_only {
         return Ok(graph);
     }
@@ -116,6 +98,27 @@ fn compile_with(
     passes::clean_up(&mut graph)?;
     graph.compact();
     Ok(graph)
+}
+
+/// A function that stands beside the operators. It sees no others of them.
+fn compile_builtin(definition: &Definition) -> Result<Builtin, Error> {
+    let options = Options { without_builtins: true, ..Options::default() };
+    let (declared, graph) = compile_alone(definition, &options)?;
+    Ok(Builtin { schema: completed(&declared, &graph), graph })
+}
+
+/// What an upgrader puts in an operator's place.
+fn compile_upgrader(definition: &Definition) -> Result<Graph, Error> {
+    compile_alone(definition, &Options::default()).map(|(_, graph)| graph)
+}
+
+/// A function in a unit of its own, which names nothing but operators.
+fn compile_alone(definition: &Definition, options: &Options) -> Result<(Schema, Graph), Error> {
+    let mut unit = Unit::new();
+    let name = Arc::clone(&definition.def.name.name);
+    let declared = declare(&mut unit, &mut TorchOnly, definition, None, name)?;
+    let graph = compile(&mut unit, &mut TorchOnly, definition, &declared, options)?;
+    Ok((declared, graph))
 }
 
 /// The signature with the return type that the graph has.
@@ -127,71 +130,6 @@ pub fn completed(schema: &Schema, graph: &Graph) -> Schema {
             outputs.map(|&output| Argument::new("", graph.ty(output).clone())).collect();
     }
     schema
-}
-
-/// As [`declare`]. Defaults see `builtins`.
-pub(crate) fn schema_of(
-    unit: &mut Unit,
-    resolver: &mut dyn Resolver,
-    builtins: Option<&'static Builtins>,
-    def: &Def,
-    source: &Arc<Source>,
-    self_type: Option<Type>,
-    name: Arc<str>,
-) -> Result<Schema, Error> {
-    let mut arguments = Vec::with_capacity(def.decl.params.len());
-    let mut parameters = def.decl.params.as_slice();
-    if let Some(self_type) = self_type {
-        let Some((this, rest)) = parameters.split_first() else {
-            let at = SourceRange::new(Arc::clone(source), def.decl.range);
-            return Err(Error::new("methods must have a self argument", at));
-        };
-        arguments.push(Argument::new(Arc::clone(&this.name.name), self_type));
-        parameters = rest;
-    }
-    for parameter in parameters {
-        arguments.push(argument(unit, resolver, builtins, parameter, source)?);
-    }
-    let mut returns = Vec::new();
-    if let Some(annotation) = &def.decl.returns {
-        if broadcasting_list(annotation, source)?.is_some() {
-            let at = SourceRange::new(Arc::clone(source), annotation.range);
-            return Err(Error::new("Broadcastable lists cannot appear as a return type", at));
-        }
-        let ty = type_of_expression(unit, resolver, annotation, source)?;
-        returns.push(Argument::new("", ty));
-    }
-    Ok(Schema { name, overload: "".into(), arguments, returns, is_vararg: false, is_varret: false })
-}
-
-fn argument(
-    unit: &mut Unit,
-    resolver: &mut dyn Resolver,
-    builtins: Option<&'static Builtins>,
-    parameter: &Param,
-    source: &Arc<Source>,
-) -> Result<Argument, Error> {
-    let (ty, fixed_size) = match &parameter.annotation {
-        None => (Type::inferred_tensor(), None),
-        Some(annotation) => match broadcasting_list(annotation, source)? {
-            Some((ty, size)) => (ty, Some(size)),
-            None => (type_of_expression(unit, resolver, annotation, source)?, None),
-        },
-    };
-    let mut argument = Argument::new(Arc::clone(&parameter.name.name), ty);
-    argument.fixed_size = fixed_size;
-    argument.kwarg_only = parameter.kwarg_only;
-    if let Some(default) = &parameter.default {
-        if parameter.annotation.is_none() {
-            let at = SourceRange::new(Arc::clone(source), parameter.range);
-            return Err(Error::new(
-                "Keyword arguments with defaults need to be type-hinted (TorchScript C++ frontend)",
-                at,
-            ));
-        }
-        argument.default = Some(constant(unit, resolver, builtins, default, &argument.ty, source)?);
-    }
-    Ok(argument)
 }
 
 /// The value of an expression that is known at compile time, as a value of a type: a default, a
@@ -206,96 +144,26 @@ pub fn evaluate(
     ty: &Type,
     source: &Arc<Source>,
 ) -> Result<Constant, Error> {
-    constant(unit, resolver, None, expression, ty, source)
+    signature::constant(unit, resolver, None, expression, ty, source)
 }
 
-fn constant(
-    unit: &mut Unit,
-    resolver: &mut dyn Resolver,
-    builtins: Option<&'static Builtins>,
-    expression: &Expr,
-    ty: &Type,
-    source: &Arc<Source>,
-) -> Result<Constant, Error> {
-    let def = Def {
-        name: sconce_syntax::ast::Ident { name: "defaults".into(), range: expression.range },
-        decl: sconce_syntax::ast::Decl {
-            params: Vec::new(),
-            returns: None,
-            range: expression.range,
-        },
-        body: vec![Stmt {
-            kind: StmtKind::Return(Expr {
-                kind: ExprKind::Tuple(vec![expression.clone()]),
-                range: expression.range,
-            }),
-            range: expression.range,
-        }],
-        range: expression.range,
-    };
-    let schema = Schema {
-        name: "defaults".into(),
-        overload: "".into(),
-        arguments: Vec::new(),
-        returns: vec![Argument::new("", Type::tuple(vec![ty.clone()]))],
-        is_vararg: false,
-        is_varret: false,
-    };
-    let source = Arc::clone(source);
-    let mut emitter =
-        Emitter::new(unit, resolver, builtins, "defaults", Arc::clone(&source), CURRENT_VERSION);
-    emitter.define(&def, &schema)?;
-    let graph = emitter.graph;
-    let returned = graph
-        .block_nodes(graph.root())
-        .find(|&node| graph.node(node).is(Prim::ReturnStmt))
-        .and_then(|node| graph.node(node).inputs().first().copied());
-    match returned.and_then(|value| constant_of(&graph, value)) {
-        Some(Constant::Tuple(elements, _)) if elements.len() == 1 => Ok(elements[0].clone()),
-        _ => {
-            let at = SourceRange::new(source, expression.range);
-            Err(Error::new("a default must be known at compile time", at))
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The value behind what a default's graph makes.
-fn constant_of(graph: &Graph, value: ValueId) -> Option<Constant> {
-    let node = graph.node(graph.value(value).node());
-    let inputs = || -> Option<Vec<Constant>> {
-        node.inputs().iter().map(|&input| constant_of(graph, input)).collect()
-    };
-    let ty = graph.ty(value);
-    if node.is(Prim::Constant) {
-        return graph.constant(value);
-    }
-    if node.is(Prim::UncheckedCast) {
-        return inputs()?.pop();
-    }
-    if node.is(Prim::TupleConstruct) {
-        let named = matches!(ty, Type::Tuple(tuple) if tuple.named.is_some());
-        return Some(Constant::Tuple(inputs()?.into(), named.then(|| ty.clone())));
-    }
-    match ty {
-        Type::List(element) if node.is(Prim::ListConstruct) => {
-            Some(Constant::List((**element).clone(), inputs()?.into()))
+    #[test]
+    fn every_builtin_compiles() {
+        let builtins = Builtins::get(compile_builtin);
+        let mut definitions: Vec<(&str, &Definition)> = builtins.definitions().collect();
+        definitions.sort_by_key(|(name, _)| *name);
+        for (name, definition) in &definitions {
+            let compiled = compile_builtin(definition);
+            assert!(compiled.is_ok(), "{name}: {:?}", compiled.err());
         }
-        Type::List(element) if node.is(Prim::EmptyListLiteral) => {
-            Some(Constant::List((**element).clone(), [].into()))
-        }
-        Type::Dict(of) if node.is(Prim::DictConstruct) => {
-            let inputs = inputs()?;
-            let items = inputs.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-            Some(Constant::Dict(of.0.clone(), of.1.clone(), items.collect()))
-        }
-        Type::Device => match inputs()?.first()? {
-            Constant::Str(text) => Some(Constant::Device(Arc::clone(text))),
-            _ => None,
-        },
-        Type::Enum(_) => match node.attribute("value") {
-            Some(Attribute::Value(value)) => Some(value.clone()),
-            _ => None,
-        },
-        _ => None,
+        let overloads = |name| definitions.iter().filter(|(known, _)| *known == name).count();
+        assert_eq!(overloads("aten::mul"), 3);
+        assert_eq!(overloads("aten::_pair"), 2);
+        assert_eq!(overloads("aten::_assert"), 2);
+        assert_eq!(overloads("prim::shape"), 1);
     }
 }

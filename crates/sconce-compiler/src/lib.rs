@@ -3,6 +3,7 @@
 mod annotations;
 mod builtins;
 mod compile;
+mod definition;
 mod emit;
 mod error;
 mod matching;
@@ -16,7 +17,8 @@ mod suggestions;
 mod upgraders;
 
 pub use annotations::type_of_expression;
-pub use compile::{Definition, Options, compile, compile_owned, completed, declare, evaluate};
+pub use compile::{Options, compile, compile_owned, completed, declare, evaluate};
+pub use definition::Definition;
 pub use error::Error;
 pub use native::{NativeResolver, define};
 pub use resolver::{Dispatch, Global, ModuleKind, ModuleMember, Resolver, Special};

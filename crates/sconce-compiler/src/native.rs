@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use sconce_ir::{Constant, Function, FunctionId, Type, Unit};
 use sconce_syntax::Source;
 
-use crate::compile::{Definition, Options, compile, completed, declare};
+use crate::compile::{Options, compile, completed, declare};
+use crate::definition::Definition;
 use crate::{Error, Global, Resolver};
 
 /// Knows `torch` and the unit's own functions and types: PyTorch's `nativeResolver`, with the

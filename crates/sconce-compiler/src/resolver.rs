@@ -70,6 +70,36 @@ pub trait Resolver {
     fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error>;
 }
 
+/// Knows `torch` and nothing else.
+pub(crate) struct TorchOnly;
+
+impl Resolver for TorchOnly {
+    fn value(&mut self, _unit: &mut Unit, name: &str) -> Result<Option<Global>, Error> {
+        Ok((name == "torch").then_some(Global::Torch))
+    }
+
+    fn member(
+        &mut self,
+        _unit: &mut Unit,
+        _namespace: &str,
+        _name: &str,
+    ) -> Result<Option<Global>, Error> {
+        Ok(None)
+    }
+
+    fn ty(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Type>, Error> {
+        Ok(None)
+    }
+
+    fn constant(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Constant>, Error> {
+        Ok(None)
+    }
+
+    fn ensure_schema(&mut self, _unit: &mut Unit, _function: FunctionId) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 /// What programs can do with a module besides calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModuleKind {

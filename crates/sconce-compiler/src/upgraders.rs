@@ -5,12 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use sconce_ir::operators::{self, CURRENT_VERSION};
-use sconce_ir::{BlockId, Graph, NodeId, Schema, Unit, verify_links_after};
+use sconce_ir::{BlockId, Graph, NodeId, Schema, verify_links_after};
 use sconce_syntax::Source;
 
 use crate::Error;
-use crate::compile::{self, Definition, Options};
-use crate::native::NativeResolver;
+use crate::definition::Definition;
+
+/// Compiles what takes an operator's place.
+pub(crate) type Compile = fn(&Definition) -> Result<Graph, Error>;
 
 /// An upgrader ready for use.
 pub(crate) struct Upgrader {
@@ -29,9 +31,9 @@ impl Upgrader {
         &self.old_schema
     }
 
-    fn graph(&self) -> Option<&Graph> {
+    fn graph(&self, compile: Compile) -> Option<&Graph> {
         let compiled = self.graph.get_or_init(|| {
-            let compiled = compile_source(self.source);
+            let compiled = definition(self.source).and_then(|definition| compile(&definition));
             debug_assert!(compiled.is_ok(), "{compiled:?}");
             compiled.ok()
         });
@@ -65,25 +67,23 @@ pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upg
     upgraders.find(|(_, upgrader)| upgrader.operator == operator && version < upgrader.bumped_at)
 }
 
-fn compile_source(source: &str) -> Result<Graph, Error> {
+/// An upgrader's source, parsed.
+fn definition(source: &str) -> Result<Definition, Error> {
     // As PyTorch has it: a text in quotes that begins on the line after.
     let text = format!("\n{}", source.trim_start());
     let source = Arc::new(Source::new(text).with_filename("<string>").with_starting_line(1));
     let def = sconce_syntax::parse_def(&source, false)?;
-    let name = Arc::clone(&def.name.name);
-    let definition = Definition::new(Arc::new(def), source);
-    let (mut unit, mut resolver) = (Unit::new(), NativeResolver::default());
-    let schema = compile::declare(&mut unit, &mut resolver, &definition, None, name)?;
-    compile::compile(&mut unit, &mut resolver, &definition, &schema, &Options::default())
+    Ok(Definition::new(Arc::new(def), source))
 }
 
 /// Puts upgraders in the place of the nodes that have one, in program order.
-pub(crate) fn replace(graph: &mut Graph, outdated: &FxHashMap<NodeId, usize>) {
+/// `compile` compiles an upgrader that is met for the first time.
+pub(crate) fn replace(graph: &mut Graph, outdated: &FxHashMap<NodeId, usize>, compile: Compile) {
     if !outdated.is_empty() {
         let mut found = Vec::new();
         collect(graph, graph.root(), outdated, &mut found);
         for (node, index) in found {
-            replace_node(graph, node, &table()[index]);
+            replace_node(graph, node, table()[index].graph(compile));
         }
     }
     verify_links_after("upgraders", graph);
@@ -118,8 +118,8 @@ fn order(graph: &Graph, a: NodeId, b: NodeId) -> std::cmp::Ordering {
     }
 }
 
-fn replace_node(graph: &mut Graph, node: NodeId, upgrader: &Upgrader) {
-    let Some(body) = upgrader.graph() else { return };
+fn replace_node(graph: &mut Graph, node: NodeId, body: Option<&Graph>) {
+    let Some(body) = body else { return };
     let inputs = graph.node(node).inputs().iter().copied();
     let mut map = body.inputs().iter().copied().zip(inputs).collect();
     let results = graph.insert_copy(body, body.root(), node, &mut map);

@@ -3,7 +3,6 @@
 //! Knows nothing of archives, and never sees a tensor's bytes.
 
 pub mod alias;
-mod constant;
 mod graph;
 mod hash;
 mod kind;
@@ -13,10 +12,10 @@ pub mod passes;
 mod schema;
 mod text;
 mod types;
+mod typing;
 mod unit;
 mod verify;
 
-pub use constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
 pub use graph::{
     Attribute, Attributes, BlockId, BlockNodes, Graph, MAX_BLOCK_DEPTH, Node, NodeId, Preorder,
     Use, Value, ValueId,
@@ -26,7 +25,9 @@ pub use kind::{Kind, Prim};
 pub use operators::{AliasAnalysis, Operator, OperatorId};
 pub use schema::{Alias, Argument, Schema, SchemaError};
 pub use text::ParseError;
-pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, TypeVariables};
+pub use types::constant::{Constant, DEVICE_KINDS, TensorConstant, float_text, quoted};
+pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type};
+pub use typing::TypeVariables;
 pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
     InterfaceId, Role, Unit,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::types::TypeVariables;
+use crate::typing::TypeVariables;
 use crate::{Graph, Kind, NodeId, Operator, Prim, Schema, Type, Unit, operators};
 
 /// Schemas speak of no classes but torchbind ones, which have no subtypes: no unit is needed.

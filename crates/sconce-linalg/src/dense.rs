@@ -9,12 +9,9 @@ use faer::traits::ComplexField;
 use num_complex::Complex64;
 use sconce_kernels::{DType, Element, Error, Memory, Result, Tensor};
 
-use crate::eigen::Eigen;
-
 /// A number that matrices are made of: `f64` or `Complex64`.
 pub(crate) trait Number:
     ComplexField<Real = f64>
-    + Eigen
     + Element
     + Copy
     + Add<Output = Self>

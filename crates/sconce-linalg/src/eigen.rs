@@ -9,11 +9,8 @@ use faer::{Auto, Mat, Par, Spec};
 use num_complex::Complex64;
 
 use crate::dense::Matrix;
-use crate::hessenberg;
+use crate::hessenberg::{self, Decomposed};
 use crate::rotations::Precision;
-
-/// Eigenvalues, and eigenvectors of length 1 as columns: none of these where they are not asked for.
-pub(crate) type Decomposed = (Vec<Complex64>, Matrix<Complex64>);
 
 /// Numbers that there are general matrices of.
 pub(crate) trait Eigen: Sized {

@@ -5,9 +5,11 @@ use num_complex::Complex64;
 use sconce_kernels::dispatch;
 
 use crate::dense::Matrix;
-use crate::eigen::Decomposed;
 use crate::lapack::{product_of, reflect, reflect_right, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation, rotation_of_longer};
+
+/// Eigenvalues, and eigenvectors of length 1 as columns: none of these where they are not asked for.
+pub(crate) type Decomposed = (Vec<Complex64>, Matrix<Complex64>);
 
 /// So many rows `hseqr` gives to `lahqr`; it takes more shifts at once for greater matrices.
 pub(crate) const MOST: usize = 75;

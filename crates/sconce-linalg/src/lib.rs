@@ -8,7 +8,6 @@
 //! computed in double precision and rounded once, in one order, so results do not depend on threads.
 
 mod bidiagonal;
-mod definition;
 mod dense;
 mod eigen;
 mod einsum;

@@ -13,7 +13,8 @@ use crate::dense::{
     Batch, Matrix, Number, Out, by_number, check_computed, check_float, check_matrices,
     check_square,
 };
-use crate::eigen::{Decomposed, Eigen};
+use crate::eigen::Eigen;
+use crate::hessenberg::Decomposed;
 use crate::rotations::Precision;
 use crate::{bidiagonal, symmetric};
 
@@ -267,7 +268,7 @@ fn eig_diverges() -> Error {
     )
 }
 
-fn decompose_general<T: Number>(a: &Matrix<T>, precision: Precision) -> Result<Decomposed> {
+fn decompose_general<T: Number + Eigen>(a: &Matrix<T>, precision: Precision) -> Result<Decomposed> {
     if a.rows == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }

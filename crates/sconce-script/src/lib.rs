@@ -5,10 +5,8 @@
 //! ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that saves as
 //! `torch.jit.save` saves it ([`sconce_torchscript`]).
 
-mod closures;
 mod error;
 mod frontend;
-mod inheritance;
 mod interpreter;
 mod library;
 mod limits;

@@ -7,13 +7,11 @@ use sconce_ir::{Constant, Type, Unit};
 use sconce_syntax::ast::{BinaryOp, Expr, ExprKind, Number, UnaryOp};
 use sconce_syntax::{Source, SourceRange};
 
-use crate::importer::Importer;
-
 /// The value of an expression as the code printer writes constants. `hint` is the declared type,
 /// which says what an empty list or a plain number is.
 pub(crate) fn literal(
     unit: &mut Unit,
-    importer: &mut Importer,
+    resolver: &mut dyn Resolver,
     expr: &Expr,
     source: &Arc<Source>,
     hint: Option<&Type>,
@@ -33,12 +31,12 @@ pub(crate) fn literal(
         ExprKind::Str(text) => Constant::Str(Arc::clone(text)),
         ExprKind::Number(number) => number_of(number),
         ExprKind::Unary { op: UnaryOp::Neg, operand } => {
-            let value = literal(unit, importer, operand, source, hint)?;
+            let value = literal(unit, resolver, operand, source, hint)?;
             negated(value).ok_or_else(unsupported)?
         }
         ExprKind::Binary { op: op @ (BinaryOp::Add | BinaryOp::Sub), left, right } => {
-            let left = literal(unit, importer, left, source, hint)?;
-            let right = literal(unit, importer, right, source, hint)?;
+            let left = literal(unit, resolver, left, source, hint)?;
+            let right = literal(unit, resolver, right, source, hint)?;
             complex_sum(left, *op, right).ok_or_else(unsupported)?
         }
         ExprKind::List(items) => {
@@ -46,7 +44,7 @@ pub(crate) fn literal(
                 Some(Type::List(of)) => Some((**of).clone()),
                 _ => None,
             };
-            let values = literals(unit, importer, items, source, element.as_ref())?;
+            let values = literals(unit, resolver, items, source, element.as_ref())?;
             let ty = element.or_else(|| values.first().map(Constant::ty)).unwrap_or(Type::Tensor);
             Constant::List(ty, values.into())
         }
@@ -57,7 +55,7 @@ pub(crate) fn literal(
                     Some(Type::Tuple(of)) => of.elements.get(index).cloned(),
                     _ => None,
                 };
-                values.push(literal(unit, importer, item, source, element.as_ref())?);
+                values.push(literal(unit, resolver, item, source, element.as_ref())?);
             }
             let named = hint.filter(|ty| matches!(ty, Type::Tuple(of) if of.named.is_some()));
             Constant::Tuple(values.into(), named.cloned())
@@ -70,8 +68,8 @@ pub(crate) fn literal(
             let (key_hint, value_hint) = types.clone().unzip();
             let mut pairs = Vec::with_capacity(entries.len());
             for (key, value) in entries {
-                let key = literal(unit, importer, key, source, key_hint.as_ref())?;
-                let value = literal(unit, importer, value, source, value_hint.as_ref())?;
+                let key = literal(unit, resolver, key, source, key_hint.as_ref())?;
+                let value = literal(unit, resolver, value, source, value_hint.as_ref())?;
                 pairs.push((key, value));
             }
             let (key, value) = types.unwrap_or_else(|| match pairs.first() {
@@ -86,8 +84,8 @@ pub(crate) fn literal(
             _ => return Err(unsupported()),
         },
         ExprKind::Attribute { value, name } => match value.dotted_name().as_deref() {
-            Some("CONSTANTS") => importer.constant(unit, &name.name)?.ok_or_else(unsupported)?,
-            Some(path) => match importer.ty(unit, path)? {
+            Some("CONSTANTS") => resolver.constant(unit, &name.name)?.ok_or_else(unsupported)?,
+            Some(path) => match resolver.ty(unit, path)? {
                 Some(ty @ Type::Enum(_)) => member(ty, &name.name).ok_or_else(unsupported)?,
                 _ => return Err(unsupported()),
             },
@@ -96,16 +94,16 @@ pub(crate) fn literal(
         ExprKind::Call { callee, args, kwargs } if kwargs.is_empty() => {
             match (callee.dotted_name().as_deref(), args.as_slice()) {
                 (Some("annotate"), [ty, value]) => {
-                    let ty = type_of_expression(unit, importer, ty, source)?;
-                    literal(unit, importer, value, source, Some(&ty))?
+                    let ty = type_of_expression(unit, resolver, ty, source)?;
+                    literal(unit, resolver, value, source, Some(&ty))?
                 }
                 (Some("torch.device"), [Expr { kind: ExprKind::Str(device), .. }]) => {
                     Constant::Device(Arc::clone(device))
                 }
-                (Some(path), args) => match importer.ty(unit, path)? {
+                (Some(path), args) => match resolver.ty(unit, path)? {
                     // A NamedTuple's constructor.
                     Some(ty @ Type::Tuple(_)) => {
-                        let values = literals(unit, importer, args, source, None)?;
+                        let values = literals(unit, resolver, args, source, None)?;
                         Constant::Tuple(values.into(), Some(ty))
                     }
                     _ => return Err(unsupported()),
@@ -119,12 +117,12 @@ pub(crate) fn literal(
 
 fn literals(
     unit: &mut Unit,
-    importer: &mut Importer,
+    resolver: &mut dyn Resolver,
     items: &[Expr],
     source: &Arc<Source>,
     hint: Option<&Type>,
 ) -> Result<Vec<Constant>, Error> {
-    items.iter().map(|item| literal(unit, importer, item, source, hint)).collect()
+    items.iter().map(|item| literal(unit, resolver, item, source, hint)).collect()
 }
 
 fn number_of(number: &Number) -> Constant {

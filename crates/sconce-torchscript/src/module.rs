@@ -1,7 +1,6 @@
 //! A loaded module: its attributes, its methods, its code.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashSet;
@@ -14,7 +13,6 @@ use crate::Error;
 use crate::bytecode::Bytecode;
 use crate::importer::Program;
 use crate::names::demangle;
-use crate::save::SaveOptions;
 use crate::values::{Value, ValueId, Values};
 
 /// Everything that modules of one archive share.
@@ -273,14 +271,6 @@ impl Module {
     pub fn graph(&self, method: &str) -> Result<Arc<Graph>, Error> {
         let method = self.method(method)?;
         self.lock().program.graph(method.id)
-    }
-
-    /// Saves the archive to a file that is not there yet: [`SaveOptions::save`] as it is.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        SaveOptions::new().save(self, path)
     }
 
     /// The lite interpreter's program, where the archive has one.

@@ -35,6 +35,16 @@ pub struct SaveOptions {
     changed: Vec<(String, Option<String>)>,
 }
 
+impl Module {
+    /// Saves the archive to a file that is not there yet: [`SaveOptions::save`] as it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        SaveOptions::new().save(self, path)
+    }
+}
+
 impl SaveOptions {
     /// Keeps the archive's extra files; a file that is there is not replaced.
     pub fn new() -> Self {

@@ -28,7 +28,7 @@ impl Emitter<'_> {
 
     /// A condition: `emitCondExpr`.
     pub(super) fn condition(&mut self, expression: &Expr) -> Result<Condition, Error> {
-        super::with_stack(|| self.condition_here(expression))
+        crate::nesting::with_stack(|| self.condition_here(expression))
     }
 
     fn condition_here(&mut self, expression: &Expr) -> Result<Condition, Error> {

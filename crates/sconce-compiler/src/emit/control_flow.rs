@@ -18,7 +18,7 @@ impl Emitter<'_> {
     /// Statements in order, until control does not go on.
     pub(super) fn statements(&mut self, statements: &[Stmt]) -> Result<(), Error> {
         for statement in statements {
-            super::with_stack(|| self.statement(statement))?;
+            crate::nesting::with_stack(|| self.statement(statement))?;
             if self.exits.contains(&self.block()) {
                 break;
             }

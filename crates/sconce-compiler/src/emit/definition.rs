@@ -7,9 +7,9 @@ use sconce_syntax::Range;
 use sconce_syntax::ast::{Decl, Def, Expr, ExprKind, Stmt};
 
 use super::sugared::Sugared;
-use super::{Emitter, LoopStatus};
+use super::{Emitter, LoopStatus, signature};
+use crate::Error;
 use crate::ssa::is_meaningful;
-use crate::{Error, compile};
 
 impl Emitter<'_> {
     /// Emits a function into the graph, given its declared signature (`self` included).
@@ -114,7 +114,7 @@ impl Emitter<'_> {
         let name = Arc::clone(&def.name.name);
         let source = Arc::clone(&self.source);
         let (unit, resolver) = (&mut *self.unit, &mut *self.resolver);
-        let schema = compile::schema_of(
+        let schema = signature::schema_of(
             unit,
             resolver,
             self.builtins,

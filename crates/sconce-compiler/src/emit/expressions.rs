@@ -67,7 +67,7 @@ impl Emitter<'_> {
             return Err(self.error(expression.range, message));
         };
         self.budget = budget;
-        super::with_stack(|| match &expression.kind {
+        crate::nesting::with_stack(|| match &expression.kind {
             ExprKind::Name(name) => self.variable(name),
             ExprKind::Attribute { value, name } => {
                 let base = self.sugared(value, None)?;

@@ -6,27 +6,9 @@ use sconce_ir::{Constant, Prim, Type, ValueId};
 use sconce_syntax::Range;
 
 use super::Emitter;
-use super::sugared::Sugared;
+use super::sugared::{Counter, Sugared, Tree};
 use crate::Error;
 use crate::matching::{ArgumentValue, Arguments};
-
-/// `range(…)`
-#[derive(Clone)]
-pub(crate) struct Counter {
-    start: ValueId,
-    end: ValueId,
-    step: ValueId,
-    /// Whether it counts from 0 by 1, so that the trip count is the element.
-    only_end: bool,
-    /// The length, where another iterable beside it says so.
-    fixed: Option<usize>,
-}
-
-/// Iterables that are gone through together.
-pub(crate) struct Tree {
-    children: Vec<Sugared>,
-    fixed: Option<usize>,
-}
 
 impl Sugared {
     /// The number of elements, if the loop over it is unrolled.

@@ -16,6 +16,7 @@ mod expressions;
 mod iteration;
 mod modules;
 mod refinement;
+pub(crate) mod signature;
 mod special_forms;
 mod straight_line;
 mod subscript;
@@ -36,21 +37,11 @@ use crate::{Error, Resolver};
 use environment::Environment;
 use straight_line::StraightLine;
 
-/// Room that a nested expression or statement must find on the stack, and what is added when it
-/// does not.
-const RED_ZONE: usize = 256 * 1024;
-const STACK_PIECE: usize = 2 * 1024 * 1024;
-
 /// How many expressions are emitted at most for a function, and for each byte of its source beyond
 /// that. As in PyTorch, an index is emitted three times and a loop over a tuple once for each
 /// element, so a short program can become a long graph.
 const EXPRESSIONS: usize = 1 << 18;
 const EXPRESSIONS_PER_BYTE: usize = 8;
-
-/// Runs `step` on a stack that is large enough for one more level of nesting.
-pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(RED_ZONE, STACK_PIECE, step)
-}
 
 /// Whether a `break` or `continue` may stand here.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -128,7 +128,7 @@ impl Emitter<'_> {
         };
         let mut values = Vec::with_capacity(elements.len());
         for element in elements.iter() {
-            values.push(super::with_stack(|| self.module_constant(element, at))?);
+            values.push(crate::nesting::with_stack(|| self.module_constant(element, at))?);
         }
         self.tuple(None, &values)
     }

@@ -6,9 +6,26 @@ use sconce_ir::{ClassId, FunctionId, Schema, Type, ValueId};
 use sconce_syntax::Range;
 
 use super::Emitter;
-use super::iteration::{Counter, Tree};
 use crate::matching::ArgumentValue;
 use crate::{Dispatch, Error, Global, Special};
+
+/// `range(…)`
+#[derive(Clone)]
+pub(crate) struct Counter {
+    pub(super) start: ValueId,
+    pub(super) end: ValueId,
+    pub(super) step: ValueId,
+    /// Whether it counts from 0 by 1, so that the trip count is the element.
+    pub(super) only_end: bool,
+    /// The length, where another iterable beside it says so.
+    pub(super) fixed: Option<usize>,
+}
+
+/// Iterables that are gone through together.
+pub(crate) struct Tree {
+    pub(super) children: Vec<Sugared>,
+    pub(super) fixed: Option<usize>,
+}
 
 /// What an expression means.
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! Tokens of the graph text.
 
-use super::literal::unescape_octal;
-use super::read::ParseError;
+use super::error::ParseError;
 
 /// A token; text is borrowed from the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -257,4 +256,33 @@ pub(super) fn unquote(text: &str) -> Result<String, &'static str> {
         });
     }
     String::from_utf8(bytes).map_err(|_| "the string is not UTF-8")
+}
+
+/// The byte of three digits after a backslash. PyTorch computes them of signed chars, so that those of
+/// bytes above 127 are signs: `é` is `\\0)+\\/.)`.
+fn unescape_octal(digits: &[u8]) -> Option<u8> {
+    let [a, b, c] = *digits else { return None };
+    let digit = |byte: u8| {
+        let digit = i32::from(byte) - i32::from(b'0');
+        (-7..8).contains(&digit).then_some(digit)
+    };
+    let value = digit(a)? * 64 + digit(b)? * 8 + digit(c)?;
+    (-128..256).contains(&value).then_some(value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        for byte in 0..=0xff_u8 {
+            let value = i32::from(byte as i8);
+            let digits = [value / 64, value / 8 % 8, value % 8].map(|digit| (48 + digit) as u8);
+            assert_eq!(unescape_octal(&digits), Some(byte));
+        }
+        assert_eq!(unescape_octal(b"377"), Some(0xff));
+        assert_eq!(unescape_octal(b"777"), None);
+        assert_eq!(unescape_octal(b"x00"), None);
+    }
 }

@@ -1,9 +1,9 @@
 //! PyTorch's text form of graphs: written, read, and renumbered for comparison.
 
+mod error;
 mod lexer;
 mod literal;
 mod print;
 mod read;
-mod types;
 
-pub use read::ParseError;
+pub use error::ParseError;

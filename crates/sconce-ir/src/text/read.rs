@@ -4,23 +4,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::error::ParseError;
 use super::lexer::{Lexer, Token};
-use super::literal;
-use super::types;
+use super::literal::{self, types};
 use crate::graph::MAX_BLOCK_DEPTH;
 use crate::{Attribute, BlockId, Graph, Kind, NodeId, Prim, TensorConstant, Type, Unit, ValueId};
-
-/// Why a text is not a graph, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}")]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: u32,
-    /// The column in bytes, from 0.
-    pub column: u32,
-    /// What is wrong.
-    pub message: String,
-}
 
 impl Graph {
     /// Reads a graph from its text; the same as `torch._C.parse_ir`, and also what that function

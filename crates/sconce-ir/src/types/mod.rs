@@ -4,10 +4,8 @@
 //! interfaces and functions are named here by [`NamedRef`] and described in a [`Unit`](crate::Unit),
 //! which is how a class can mention itself.
 
-mod subtype;
+pub(crate) mod constant;
 mod text;
-mod unify;
-mod variables;
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
@@ -15,10 +13,9 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::{Constant, Unit};
+use constant::Constant;
 
 pub(crate) use text::separator;
-pub use variables::TypeVariables;
 
 /// A type, as PyTorch's `c10::Type`.
 #[derive(Clone, Debug)]
@@ -402,29 +399,6 @@ impl Type {
             Self::Tuple(tuple) => tuple.elements.iter().collect(),
             Self::Union(members) => members.iter().collect(),
             _ => SmallVec::new(),
-        }
-    }
-
-    /// The same type made of other parts, one for each of [`Self::contained`]. A union or an optional
-    /// type is made anew, so what comes of it may be neither. A NamedTuple keeps its names.
-    pub fn with_contained(&self, mut parts: Vec<Self>, unit: &Unit) -> Self {
-        debug_assert_eq!(parts.len(), self.contained().len(), "one part for each");
-        if let Self::Tuple(tuple) = self {
-            let named = tuple.named.clone();
-            return Self::Tuple(Arc::new(TupleType { elements: parts, named }));
-        }
-        if let Self::Union(_) = self {
-            return Self::union(&parts, unit);
-        }
-        let (Some(last), first) = (parts.pop(), parts.pop()) else { return self.clone() };
-        match self {
-            Self::Optional(_) => Self::optional(last),
-            Self::List(_) => Self::list(last),
-            Self::Future(_) => Self::future(last),
-            Self::RRef(_) => Self::RRef(Arc::new(last)),
-            Self::Await(_) => Self::Await(Arc::new(last)),
-            Self::Dict(_) => Self::dict(first.unwrap_or_else(|| last.clone()), last),
-            _ => self.clone(),
         }
     }
 

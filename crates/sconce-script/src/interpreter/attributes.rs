@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::classes::DATA_CLASS_INIT;
 use super::control_flow::{Outcome, Stop, refuse};
+use super::libraries::DATA_CLASS_INIT;
 use super::value::{Cell, ClassKind, Code, Id, Partial, Value};
 use super::{Interpreter, builtins};
 use crate::loader::Object;

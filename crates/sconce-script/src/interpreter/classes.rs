@@ -8,8 +8,8 @@ use super::arguments::Keywords;
 use super::control_flow::{Flow, Outcome, refuse};
 use super::value::{Cell, Class, ClassKind, Exception, Id, Instance, Partial, Scope, Tuple, Value};
 use super::{Attributes, Frame, Interpreter, libraries};
-use crate::inheritance;
 use crate::library;
+use crate::loader::inheritance;
 use crate::loader::{PyClass, PyFunction};
 
 /// Classes of the libraries that a class may be derived from and that add nothing here.
@@ -23,9 +23,6 @@ const PLAIN_BASES: &[&str] = &[
 
 /// Classes that enums are mixed with.
 pub(super) const MIXED_IN: &[&str] = &["builtins.str", "builtins.int", "builtins.float"];
-
-/// What stands for the `__init__` that a data class gets.
-pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
 
 impl Interpreter<'_> {
     /// A function at the top of a file.
@@ -474,7 +471,7 @@ impl Interpreter<'_> {
                 }
             }
         }
-        let init = Value::library(DATA_CLASS_INIT);
+        let init = Value::library(libraries::DATA_CLASS_INIT);
         let init = Partial { function: init, args: vec![value.clone()], keywords: Vec::new() };
         let init = self.new_cell(Cell::Partial(init))?;
         if let Some(class) = self.arena.class_mut(*id) {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use sconce_tensor::DType;
 
 use super::arguments::{Keywords, LibraryArguments};
-use super::classes::DATA_CLASS_INIT;
 use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Key, Partial, Value};
 use super::{Attributes, Interpreter};
+
+/// What stands for the `__init__` that a data class gets.
+pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
 
 /// What does nothing here: decorators give back what they decorate, other calls themselves, which
 /// `with` takes.

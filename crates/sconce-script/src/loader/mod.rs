@@ -1,5 +1,7 @@
 //! Python files: found along folders, parsed, and asked what their names stand for. Nothing runs.
 
+pub(crate) mod closures;
+pub(crate) mod inheritance;
 mod module;
 
 use std::path::{Path, PathBuf};
@@ -10,10 +12,10 @@ use ruff_text_size::Ranged;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 
-use crate::closures::CalledFunction;
 use crate::frontend::dotted;
-use crate::inheritance::Ancestor;
 use crate::library;
+use crate::loader::closures::CalledFunction;
+use crate::loader::inheritance::Ancestor;
 
 use module::Binding;
 pub(crate) use module::Module;

@@ -9,7 +9,7 @@ use sconce_syntax::ast::Def;
 
 use super::{Concrete, Overloaded};
 use crate::frontend::Body;
-use crate::inheritance::{Ancestor, MemberKind};
+use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{PyClass, PyFunction};
 use crate::resolver::{Decorated, Defaults, Pending, Python, Tree, tree};
 

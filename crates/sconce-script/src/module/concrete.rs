@@ -8,8 +8,8 @@ use sconce_ir::{Class, ClassAttribute, ClassConstant, ClassId, Constant, Role, T
 
 use super::{Concrete, MAX_NESTING, Overloaded, Slot};
 use crate::frontend::dotted;
-use crate::inheritance::{Ancestor, MemberKind};
 use crate::library;
+use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{Object, PyClass, PyFunction};
 use crate::objects::{Id, ModuleObject, Value};
 use crate::resolver::Python;

@@ -9,8 +9,8 @@ use sconce_ir::{Argument, ClassId, Type, Unit};
 use super::Concrete;
 use super::compile::Stub;
 use crate::frontend::Body;
-use crate::inheritance::MemberKind;
 use crate::loader::PyFunction;
+use crate::loader::inheritance::MemberKind;
 use crate::resolver::{Decorated, Defaults, Python, tree};
 
 impl Python {

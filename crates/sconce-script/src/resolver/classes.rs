@@ -15,7 +15,7 @@ use super::{MAX_PENDING, Python, opaque};
 use crate::frontend::{self, Body};
 use sconce_syntax::ast;
 
-use crate::inheritance::Ancestor;
+use crate::loader::inheritance::Ancestor;
 use crate::loader::{Object, PyClass, PyFunction};
 use crate::{library, nesting};
 

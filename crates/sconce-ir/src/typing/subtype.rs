@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::{Argument, Class, ClassId, Interface, InterfaceId, NamedRef, Schema, Unit};
-
-use super::{TensorType, TupleType, Type};
+use crate::{
+    Argument, Class, ClassId, Interface, InterfaceId, NamedRef, Schema, TensorType, TupleType,
+    Type, Unit,
+};
 
 impl Type {
     /// Whether every value of this type is one of the other's. Classes and interfaces are looked up

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::Type;
-use crate::Unit;
+use crate::{Type, Unit};
 
 /// What each type variable of a schema stands for.
 pub type TypeVariables = FxHashMap<Arc<str>, Type>;

@@ -4,7 +4,7 @@ mod text;
 
 use std::sync::Arc;
 
-use crate::{NamedRef, Type};
+use super::{NamedRef, Type};
 
 pub use text::{float_text, quoted};
 

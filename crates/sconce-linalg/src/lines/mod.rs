@@ -4,6 +4,8 @@
 //! points their real and its odd points their imaginary parts; what that gives is taken apart after
 //! the transform, or put together before it.
 
+mod definition;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,7 +15,7 @@ use num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use sconce_kernels::{Element, Result, Tensor};
 
-use crate::definition::{in_one_go, of_infinite};
+use definition::{in_one_go, of_infinite};
 
 /// Plans of more points are not kept for the next call.
 const MOST_POINTS: usize = 1 << 16;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::lexer::{Lexer, Token};
-use super::read::ParseError;
+use crate::text::error::ParseError;
+use crate::text::lexer::{Lexer, Token};
 use crate::{Constant, EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, Unit};
 
 /// How deep types may nest.
@@ -81,7 +81,10 @@ const DTYPES: &[&str] = &[
 ];
 
 /// Reads a type.
-pub(super) fn read(lexer: &mut Lexer<'_>, unit: Option<&Unit>) -> Result<Type, ParseError> {
+pub(in crate::text) fn read(
+    lexer: &mut Lexer<'_>,
+    unit: Option<&Unit>,
+) -> Result<Type, ParseError> {
     Reader { lexer, unit, depth: 0 }.ty()
 }
 
@@ -234,7 +237,7 @@ impl Reader<'_, '_> {
             self.lexer.expect(':')?;
             let ty = self.ty()?;
             if self.lexer.accept('=') {
-                defaults.push(super::literal::read_constant(self.lexer, &ty)?);
+                defaults.push(super::read_constant(self.lexer, &ty)?);
             }
             elements.push(ty);
         }

@@ -1,7 +1,6 @@
 //! Unions, and the type that holds the values of several: `UnionType::create` and `unifyTypes`.
 
-use super::Type;
-use crate::Unit;
+use crate::{Type, Unit};
 
 impl Type {
     /// The union of some types in canonical order: flattened, subsumed types left out. With `None`

@@ -1,27 +1,16 @@
 //! Values of attributes, read.
 
+pub(super) mod types;
+
 use std::sync::Arc;
 
+use super::error::ParseError;
 use super::lexer::{Lexer, Token, unquote};
-use super::read::ParseError;
-use super::types;
 use crate::{Attribute, Constant, EnumType, Type};
-
-/// The byte of three digits after a backslash. PyTorch computes them of signed chars, so that those of
-/// bytes above 127 are signs: `é` is `\\0)+\\/.)`.
-pub(super) fn unescape_octal(digits: &[u8]) -> Option<u8> {
-    let [a, b, c] = *digits else { return None };
-    let digit = |byte: u8| {
-        let digit = i32::from(byte) - i32::from(b'0');
-        (-7..8).contains(&digit).then_some(digit)
-    };
-    let value = digit(a)? * 64 + digit(b)? * 8 + digit(c)?;
-    (-128..256).contains(&value).then_some(value as u8)
-}
 
 /// What an attribute or a default value says, before its type is known.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Literal {
+pub(in crate::text) enum Literal {
     None,
     Bool(bool),
     Int(i64),
@@ -43,7 +32,7 @@ pub(super) enum Literal {
 const MAX_DEPTH: usize = 64;
 
 /// Reads a literal.
-pub(super) fn read(lexer: &mut Lexer<'_>) -> Result<Literal, ParseError> {
+pub(in crate::text) fn read(lexer: &mut Lexer<'_>) -> Result<Literal, ParseError> {
     read_at(lexer, 0)
 }
 
@@ -201,7 +190,10 @@ fn read_real(lexer: &mut Lexer<'_>) -> Result<(Literal, bool), ParseError> {
 }
 
 /// Reads the value of a `prim::Constant` of a type.
-pub(super) fn read_value(lexer: &mut Lexer<'_>, ty: &Type) -> Result<Attribute, ParseError> {
+pub(in crate::text) fn read_value(
+    lexer: &mut Lexer<'_>,
+    ty: &Type,
+) -> Result<Attribute, ParseError> {
     let literal = read(lexer)?;
     let constant = constant_of(literal, ty)
         .ok_or_else(|| lexer.error(format!("the value is not of type {ty}")))?;
@@ -216,7 +208,10 @@ pub(super) fn read_value(lexer: &mut Lexer<'_>, ty: &Type) -> Result<Attribute, 
 }
 
 /// Reads a constant of a type.
-pub(super) fn read_constant(lexer: &mut Lexer<'_>, ty: &Type) -> Result<Constant, ParseError> {
+pub(in crate::text) fn read_constant(
+    lexer: &mut Lexer<'_>,
+    ty: &Type,
+) -> Result<Constant, ParseError> {
     let literal = read(lexer)?;
     constant_of(literal, ty).ok_or_else(|| lexer.error(format!("the value is not of type {ty}")))
 }
@@ -272,7 +267,7 @@ fn constant_of(literal: Literal, ty: &Type) -> Option<Constant> {
 }
 
 /// The attribute that a literal is by its form.
-pub(super) fn attribute_of(literal: Literal) -> Option<Attribute> {
+pub(in crate::text) fn attribute_of(literal: Literal) -> Option<Attribute> {
     Some(match literal {
         Literal::Int(value) => Attribute::Int(value),
         Literal::Bool(value) => Attribute::Int(i64::from(value)),
@@ -306,7 +301,7 @@ pub(super) fn attribute_of(literal: Literal) -> Option<Attribute> {
 
 /// The length of a tensor's text (`{3}`, `<Tensor>`, ` 1  2 [ CPUFloatType{2} ]`) at the start of
 /// `rest`, with the space before it.
-pub(super) fn tensor_length(rest: &str) -> Option<usize> {
+pub(in crate::text) fn tensor_length(rest: &str) -> Option<usize> {
     if rest.starts_with("<Tensor>") {
         return Some("<Tensor>".len());
     }
@@ -331,18 +326,6 @@ pub(super) fn tensor_length(rest: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_byte_comes_back() {
-        for byte in 0..=0xff_u8 {
-            let value = i32::from(byte as i8);
-            let digits = [value / 64, value / 8 % 8, value % 8].map(|digit| (48 + digit) as u8);
-            assert_eq!(unescape_octal(&digits), Some(byte));
-        }
-        assert_eq!(unescape_octal(b"377"), Some(0xff));
-        assert_eq!(unescape_octal(b"777"), None);
-        assert_eq!(unescape_octal(b"x00"), None);
-    }
 
     #[test]
     fn tensors_are_told_from_other_values() {

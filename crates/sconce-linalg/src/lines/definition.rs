@@ -7,7 +7,7 @@
 
 use num_complex::Complex;
 
-use crate::lines::Precision;
+use super::Precision;
 
 /// The transform of a line, if it has numbers that are not finite and PyTorch transforms as many points in
 /// one go.
