@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use sconce_kernel_core::Result;
 use sconce_kernel_core::alloc::caching_allocator::Block;
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::half_precision::{narrow, widened};
 
@@ -46,6 +47,7 @@ pub fn multiply<H: HalfProducts>(
     bias: Option<(&[f32], Matrix)>,
     out: &mut [H],
 ) -> Result<()> {
+    chose("GEMM, half precision");
     // Either rows of `a` come in stretches or columns of `b`; the other matrix is widened whole.
     let by_rows = m > n;
     let as_they_are = match b.1 {

@@ -30,6 +30,11 @@ const DEPTH: usize = 384;
 /// Multiply-adds below which other threads cost more than they bring.
 const PARALLEL: usize = 1 << 20;
 
+/// Whether [`multiply`] takes each number for a sum of three bfloat16 numbers, which AMX multiplies exactly.
+pub fn is_by_bf16_parts(m: usize, k: usize) -> bool {
+    bf16x3_gemm::is_worth_it(m, k)
+}
+
 /// `out = x · weightᵀ + bias`, all row-major without gaps, the weight packed.
 ///
 /// # Panics

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::{Error, Result};
 
@@ -88,6 +89,7 @@ pub fn multiply<T: Multiply>(
             gathered = (0..k).map(|i| x[i * x_step]).collect();
             &gathered
         };
+        chose("GEMV");
         if gemv(x, matrix, &mut out[..m * n], accumulate) {
             return Ok(());
         }
@@ -105,6 +107,7 @@ pub fn multiply<T: Multiply>(
         let rows_at = Matrix { start: 0, row_stride: k, col_stride: 1 };
         return multiply([m, k, n], (&rows, rows_at), (b, b_at), out, accumulate, parallel);
     }
+    chose(if by_dots { "dot products" } else { "GEMM" });
     let out = Out(out.as_mut_ptr());
     let part = |rows: Range<usize>, cols: Range<usize>| {
         let out = &out;

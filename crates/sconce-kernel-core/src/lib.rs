@@ -11,6 +11,7 @@ pub mod alloc;
 pub mod c_format;
 pub mod element;
 pub mod error;
+pub mod implementation;
 pub mod iter;
 pub mod layout;
 pub mod parallel;

@@ -142,6 +142,7 @@ pub use reduction::statistics::{
     all_true, count_nonzero_dims, deviation, dist, equal, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
 };
+pub use sconce_kernel_core::implementation::take_choice;
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{
     Bool, Charge, CountingAllocator, DType, Dims, Element, Entered, Error, ErrorKind, Exporter,
@@ -168,3 +169,8 @@ pub use special::of_tensors::polynomial;
 pub use torchvision::deform_conv::{DeformOptions, deform_conv2d};
 pub use torchvision::roi_ops::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use torchvision::rotated_boxes::box_iou_rotated;
+
+/// The name of the vector instructions that kernels use on this CPU: `AVX-512`.
+pub fn vector_instructions() -> &'static str {
+    sconce_kernel_core::simd::dispatch::best().name()
+}

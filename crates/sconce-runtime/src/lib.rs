@@ -34,7 +34,7 @@ pub use program::prepare::Missing;
 pub use program::to_objects::to_object;
 pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
-    uniform_in_place,
+    uniform_in_place, vector_instructions,
 };
 pub use session::Session;
 pub use sink::{Silent, Sink};

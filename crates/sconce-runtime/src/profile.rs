@@ -11,6 +11,8 @@ pub struct ProfileEntry {
     pub function: String,
     /// Its place in the program.
     pub range: Option<SourceRange>,
+    /// Which implementation its kernel took last, where it has several: `im2col and GEMM`.
+    pub implementation: Option<&'static str>,
     /// How often it ran.
     pub calls: u64,
     /// How long it took, all times together.

@@ -35,6 +35,9 @@ pub struct BenchArgs {
     /// Rows of the table of operators
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub rows: usize,
+    /// Show each operation with its place and the implementation that its kernel took
+    #[arg(long)]
+    pub explain: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -85,6 +88,24 @@ struct Document<'a> {
     operators: Vec<Share<'a>>,
     /// By line of each function, longest first.
     functions: Vec<FunctionShare>,
+    /// The vector instructions that kernels use.
+    vector_instructions: &'static str,
+    /// With `--explain`: every operation, longest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<Vec<Operation<'a>>>,
+}
+
+/// One operation of the program, where it stands.
+#[derive(Debug, Clone, Serialize)]
+struct Operation<'a> {
+    operator: &'a str,
+    /// Which of its implementations the kernel took, where it has several.
+    implementation: Option<&'static str>,
+    function: &'a str,
+    place: &'a str,
+    calls: f64,
+    seconds: f64,
+    share: f64,
 }
 
 /// Times of a call in seconds.
@@ -156,6 +177,8 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         seconds: times.summary(),
         operators: operators(&entries),
         functions: functions(&entries),
+        vector_instructions: sconce::run::vector_instructions(),
+        operations: args.explain.then(|| operations(&entries)),
     };
     if args.json {
         out.json(&document)?;
@@ -253,6 +276,7 @@ struct Entry {
     text: String,
     calls: f64,
     seconds: f64,
+    implementation: Option<&'static str>,
 }
 
 impl Entry {
@@ -266,6 +290,7 @@ impl Entry {
             text,
             calls: entry.calls as f64 / rounds as f64,
             seconds: entry.nanoseconds as f64 * 1e-9 / rounds as f64,
+            implementation: entry.implementation,
         }
     }
 }
@@ -308,6 +333,25 @@ fn operators(entries: &[Entry]) -> Vec<Share<'_>> {
         .collect();
     shares.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     shares
+}
+
+/// Every operation, longest first.
+fn operations(entries: &[Entry]) -> Vec<Operation<'_>> {
+    let total = total(entries);
+    let mut operations: Vec<Operation<'_>> = entries
+        .iter()
+        .map(|entry| Operation {
+            operator: &entry.operator,
+            implementation: entry.implementation,
+            function: &entry.function,
+            place: &entry.place,
+            calls: entry.calls,
+            seconds: entry.seconds,
+            share: entry.seconds / total,
+        })
+        .collect();
+    operations.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    operations
 }
 
 /// The parts of a call by function and line, longest first.
@@ -377,7 +421,41 @@ fn print(document: &Document<'_>, rows: usize, out: &mut Out) -> Result<(), Fail
     }
     out.table(&table)?;
     out.plain("")?;
-    tree(&document.functions, out)
+    match &document.operations {
+        Some(operations) => explain(operations, document.vector_instructions, rows, out),
+        None => tree(&document.functions, out),
+    }
+}
+
+/// A table of operations with the implementations that their kernels took.
+fn explain(
+    operations: &[Operation<'_>],
+    vector_instructions: &str,
+    rows: usize,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    out.line(&Line::new().dim(format!("kernels use {vector_instructions}")))?;
+    let mut table = Table::new(true)
+        .column("operation", Align::Left, Style::Name)
+        .column("implementation", Align::Left, Style::Plain)
+        .column("time", Align::Right, Style::Number)
+        .column("share", Align::Right, Style::Number)
+        .column("place", Align::Left, Style::Dim);
+    for operation in operations.iter().take(rows) {
+        table.row([
+            operation.operator,
+            operation.implementation.unwrap_or(""),
+            &time(operation.seconds),
+            &percent(operation.share),
+            operation.place,
+        ]);
+    }
+    out.table(&table)?;
+    if let Some(rest) = operations.len().checked_sub(rows).filter(|&rest| rest > 0) {
+        let more = format!("{} more: --rows {}", count(rest, "operation"), operations.len());
+        out.line(&Line::new().dim(more))?;
+    }
+    Ok(())
 }
 
 /// Functions with their lines, each with its part of a call.

@@ -50,6 +50,22 @@ impl Level {
         }
     }
 
+    /// Its usual name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Baseline => "SSE2",
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Baseline => "none",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => "AVX-512",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => "NEON",
+        }
+    }
+
     /// Those that this CPU has: tests compare them.
     pub fn all() -> Vec<Level> {
         match best() {

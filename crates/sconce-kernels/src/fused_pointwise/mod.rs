@@ -9,6 +9,7 @@ mod result_layout;
 mod small;
 
 use result_layout::{PermutedInputs, StepLayout};
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::layout::shape::broadcast;
 use smallvec::SmallVec;
 
@@ -148,6 +149,7 @@ pub fn fused_pointwise(
         _ => None,
     };
     if let Some(result) = small {
+        chose("fused chain, few elements");
         return Ok(PointwiseResults::from_iter([result]));
     }
     check_sizes(steps, inputs)?;
@@ -156,6 +158,7 @@ pub fn fused_pointwise(
         Some(DType::Float64) => in_one_pass::<f64>(steps, inputs)?,
         _ => None,
     };
+    chose(if results.is_some() { "fused chain" } else { "one by one" });
     results.map_or_else(|| one_by_one(steps, inputs), Ok)
 }
 

@@ -47,6 +47,7 @@ pub(crate) struct Code {
 pub(crate) struct Spent {
     pub(crate) calls: u64,
     pub(crate) time: Duration,
+    pub(crate) implementation: Option<&'static str>,
 }
 
 impl Code {
@@ -76,6 +77,7 @@ impl Code {
                 },
                 function: self.name.to_string(),
                 range: range.clone(),
+                implementation: spent.implementation,
                 calls: spent.calls,
                 nanoseconds: u64::try_from(spent.time.as_nanos()).unwrap_or(u64::MAX),
             })

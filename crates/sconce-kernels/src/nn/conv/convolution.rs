@@ -2,6 +2,7 @@
 //! depthwise kernel where every channel has its own filter.
 
 use sconce_gemm::matrix::Matrix;
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
@@ -390,6 +391,7 @@ fn run<T: Number>(
         return Ok(());
     }
     if in_per_group == 1 && out_per_group < MATRIX {
+        chose("depthwise");
         // Channels are divided among threads; each is computed by one of them, in one order.
         partition::for_each(out.chunks_exact_mut(out_size).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
@@ -403,9 +405,11 @@ fn run<T: Number>(
     let flat = taps == 1 && geometry.stride == [1; 3] && geometry.padding == [0; 3];
     let flat = flat && in_size == out_size;
     if !flat {
+        chose("im2col and GEMM");
         let channels = Channels { groups, input: in_per_group, output: out_per_group };
         return im2col_gemm::convolve(xs, ws, &mut out, geometry, channels);
     }
+    chose("1x1 as GEMM");
     for (block, out) in out.chunks_exact_mut(out_per_group * out_size).enumerate() {
         let input = &xs[block * in_per_group * in_size..(block + 1) * in_per_group * in_size];
         let weights = Matrix {

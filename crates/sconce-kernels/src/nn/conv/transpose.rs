@@ -2,6 +2,7 @@
 //! patches, which are summed where they overlap.
 
 use sconce_gemm::matrix::Matrix;
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
@@ -222,6 +223,7 @@ fn run<T: Number>(
         return Ok(());
     }
     if in_per_group == 1 {
+        chose("depthwise, transposed");
         partition::for_each(out.chunks_exact_mut(large).enumerate(), |(plane, out)| {
             let channels = groups * out_per_group;
             let (batch, channel) = (plane / channels, plane % channels);
@@ -231,6 +233,7 @@ fn run<T: Number>(
         });
         return Ok(());
     }
+    chose("GEMM and col2im");
     let mut columns: Vec<T> = Vec::new();
     let wanted = rows.checked_mul(small).filter(|&n| columns.try_reserve_exact(n).is_ok());
     let Some(count) = wanted else {

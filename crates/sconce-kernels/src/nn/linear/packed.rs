@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 use sconce_gemm::packed_gemm;
 use sconce_gemm::panel::{PANEL, Shape};
+use sconce_kernel_core::implementation::chose;
 
 use crate::nn::linear::activation::{LinearActivation, activate};
 use crate::nn::linear::packed_half;
@@ -70,6 +71,7 @@ pub fn linear_packed(
     let input = input.contiguous()?;
     let bias = bias.map(Tensor::contiguous).transpose()?;
     let sizes = [result.count() / n as usize, k as usize, n as usize];
+    chose(packed_implementation(dtype, sizes));
     let operands = (&input, packed, bias.as_ref());
     match dtype {
         DType::Float32 => on_slices::<f32>(operands, &result, |xs, ws, bias, out| {
@@ -89,6 +91,18 @@ pub fn linear_packed(
         _ => return Ok(None),
     }?;
     Ok(Some(result))
+}
+
+/// How a product with a packed weight is computed.
+fn packed_implementation(dtype: DType, [m, k, _]: [usize; 3]) -> &'static str {
+    match dtype {
+        DType::Float32 if m == 1 => "packed GEMV",
+        DType::Float32 if packed_gemm::is_by_bf16_parts(m, k) => {
+            "packed GEMM, bfloat16 parts on AMX"
+        }
+        DType::Float32 => "packed GEMM",
+        _ => "packed GEMM, half precision",
+    }
 }
 
 /// Calls `multiply` on the elements of input, packed weight and bias, and those of the result.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
-use sconce_kernels::{Generator, Memory};
+use sconce_kernels::{Generator, Memory, take_choice};
 use sconce_torchscript::Module;
 
 use crate::autograd::formula::CompiledGraph;
@@ -436,10 +436,13 @@ impl Machine {
                 _ => {}
             }
             self.stand_at(next);
-            let begun = (WATCHED && self.profiling).then(Instant::now);
+            let begun = (WATCHED && self.profiling).then(|| {
+                take_choice();
+                Instant::now()
+            });
             let going = self.step(instruction, &code, base, floor)?;
             if let Some(begun) = begun {
-                spend(&code, at, begun.elapsed());
+                spend(&code, at, begun.elapsed(), take_choice());
             }
             if !matches!(going, ControlFlow::Next) {
                 return Ok(going);
@@ -689,10 +692,11 @@ impl Machine {
 }
 
 /// Counts what an instruction took.
-fn spend(code: &Code, at: usize, time: Duration) {
+fn spend(code: &Code, at: usize, time: Duration, implementation: Option<&'static str>) {
     if let Some(spent) = code.spent.borrow_mut().get_mut(at) {
         spent.calls += 1;
         spent.time += time;
+        spent.implementation = implementation.or(spent.implementation);
     }
 }
 

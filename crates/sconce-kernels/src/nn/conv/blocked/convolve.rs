@@ -1,5 +1,6 @@
 //! Convolution in the blocked layout.
 
+use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::{Level, best};
 use sconce_kernel_core::simd::lanes::LANES;
@@ -109,6 +110,11 @@ pub(super) fn convolve(
     if w.len() != weights || b.len() != blocks * LANES {
         return Err(unfit());
     }
+    chose(match scheme {
+        ChannelLayout::Depthwise => "blocked layout, depthwise",
+        ChannelLayout::Planar => "blocked layout, direct, plain input",
+        ChannelLayout::Dense => "blocked layout, direct",
+    });
     let (in_len, out_len) = (x.len() / batch.max(1), out.len() / batch.max(1));
     if out.is_empty() || x.is_empty() {
         return Err(unfit());
