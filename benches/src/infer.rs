@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sconce::{Checkpoint, DType};
-use sconce::run::{IValue, Options, Session, Tensor, arguments, from_object};
+use sconce::run::{IValue, Options, Session, RunTensor, arguments, from_object};
 
 use crate::peer::Peer;
 use crate::{process, verdict};
@@ -210,9 +210,9 @@ fn load(model: &str, args: &str, expect: &str) -> (Session, Vec<IValue>) {
     (session, args)
 }
 
-fn difference(found: &Tensor, expected: &Tensor) -> f64 {
+fn difference(found: &RunTensor, expected: &RunTensor) -> f64 {
     assert_eq!(found.sizes(), expected.sizes());
-    let values = |tensor: &Tensor| -> Vec<f32> {
+    let values = |tensor: &RunTensor| -> Vec<f32> {
         tensor.to_dtype(DType::Float32).expect("numbers").to_vec().expect("float32")
     };
     let (found, expected) = (values(found), values(expected));

@@ -32,6 +32,7 @@ pub use program::from_objects::{arguments, from_object};
 pub use program::needs::{Need, needs};
 pub use program::prepare::Missing;
 pub use program::to_objects::to_object;
+pub use sconce_kernels::Error as TensorError;
 pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
     uniform_in_place, vector_instructions,
@@ -39,4 +40,4 @@ pub use sconce_kernels::{
 pub use session::Session;
 pub use sink::{Silent, Sink};
 pub use value::shared::Shared;
-pub use value::{Dict, Future, IValue, List, Object, Text, Tuple};
+pub use value::{Dict, Future, IValue, List, Nested, Object, Text, Tuple};

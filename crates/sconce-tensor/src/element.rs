@@ -5,6 +5,7 @@ use num_complex::Complex;
 use crate::DType;
 
 mod private {
+    #[expect(unnameable_types, reason = "seals `Element`")]
     pub trait Sealed {}
 }
 

@@ -199,6 +199,11 @@ impl Tensor {
         &self.sizes
     }
 
+    /// [`Tensor::sizes`] by the name that it has in Python.
+    pub fn shape(&self) -> &[i64] {
+        self.sizes()
+    }
+
     /// Steps between neighbours of each dimension, in elements. Empty for sparse and nested tensors.
     pub fn strides(&self) -> &[i64] {
         &self.strides

@@ -13,15 +13,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! * [`Checkpoint`] and [`LoadOptions`] open what `torch.save` wrote, in any version.
-//! * [`Object`] walks what is inside; [`Tensor`] is a view of a [`Storage`], as in PyTorch.
-//! * [`identify`] says what a file is.
-//! * [`pickle`] disassembles and traces the pickles underneath; [`archive`] reads and verifies the
-//!   containers.
-//! * [`jit`] loads TorchScript archives and compiles Python source; [`run`] runs them; [`syntax`] parses their source.
-//! * [`StateDict`], [`Value`] and [`Draft`] make and change checkpoints, which [`SaveOptions`] writes as
-//!   `torch.save` does.
-//! * `interop` (features `ndarray` and `candle`) hands tensors to other crates.
+//! # Three doors
+//!
+//! | to | call | gives |
+//! |---|---|---|
+//! | read | [`load`], with options [`LoadOptions`] | a [`Checkpoint`]: [`Object`]s, [`Tensor`]s, what the file is |
+//! | run | [`jit::load`], then [`run::Run::forward`] | the results of a TorchScript program |
+//! | write | [`save`], with options [`SaveOptions`] | a file that `torch.load` reads |
+//!
+//! Beside them: [`identify`] says what a file is, `scan` what it would do when PyTorch loads it; [`Draft`] changes a
+//! checkpoint; [`export`] writes safetensors and npz; [`pickle`] and [`archive`] are the layers underneath; `interop`
+//! hands tensors to `ndarray` and candle. `?` turns the error of each into one [`Error`].
+//!
+//! [`Checkpoint`], [`Tensor`], [`Storage`], [`jit::Module`] and [`run::Model`] are `Send` and `Sync`. A
+//! [`run::Session`] stays on the thread that made it.
 //!
 //! # Features
 //!
@@ -116,6 +121,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::path::Path;
+
+mod error;
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
@@ -124,6 +132,7 @@ pub mod jit;
 #[cfg(feature = "run")]
 pub mod run;
 
+pub use error::Error;
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_checkpoint::export;
@@ -136,16 +145,53 @@ pub use sconce_syntax as syntax;
 pub use sconce_tensor as tensor;
 
 pub use sconce_checkpoint::{
-    AllowList, Checkpoint, Draft, Error, ErrorKind, FileKind, Identity, LoadOptions, MapLocation,
-    Module, NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify,
+    AllowList, Checkpoint, Draft, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
+    NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};
 
-/// Opens a checkpoint with the default options: anything opens and nothing runs.
+/// Opens a checkpoint with the default options, as `torch.load` does: anything opens and nothing runs.
 ///
 /// # Errors
 /// When the file cannot be read or is something else; the error says what.
-pub fn load(path: impl AsRef<std::path::Path>) -> Result<Checkpoint, Error> {
-    Checkpoint::open(path)
+pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
+    Ok(Checkpoint::open(path)?)
+}
+
+/// Writes a value to a file that is not there yet, as `torch.save` does.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("sconce-save-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let mut state = sconce::StateDict::new();
+/// state.insert("weight", sconce::Tensor::from_slice(&[1f32, 2.0], &[1, 2])?);
+/// sconce::save(state, folder.join("model.pt"))?;
+/// let again = sconce::load(folder.join("model.pt"))?;
+/// assert_eq!(again.tensor("weight").map(|weight| weight.shape()), Some(&[1, 2][..]));
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the file exists, cannot be written, or holds what no pickle can.
+pub fn save(value: impl Into<Value>, path: impl AsRef<Path>) -> Result<(), Error> {
+    Ok(SaveOptions::new().save(Draft::from(value.into()).root(), path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    fn is_shared<T: Send + Sync>() {}
+
+    #[test]
+    fn what_threads_share() {
+        is_shared::<super::Checkpoint>();
+        is_shared::<super::Tensor>();
+        is_shared::<super::Storage>();
+        is_shared::<super::Error>();
+        #[cfg(feature = "jit")]
+        is_shared::<crate::jit::Module>();
+        #[cfg(feature = "run")]
+        is_shared::<crate::run::Model>();
+    }
 }

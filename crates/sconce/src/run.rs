@@ -5,12 +5,16 @@
 //! may spend is bounded by [`Limits`]. An operator that is not here is an error that names it when the
 //! program comes to it, or before anything runs: [`Missing::Refuse`].
 //!
+//! Programs compute with [`RunTensor`]s, which share memory and are written in place, as in PyTorch. Those of
+//! checkpoints, [`crate::Tensor`], are read only; [`input`] and [`output`] make one of the other. A [`Model`] is
+//! `Send` and `Sync`; a [`Session`], its values and [`RunTensor`]s stay on one thread.
+//!
 //! ```
-//! use sconce::run::{IValue, Run, Tensor};
+//! use sconce::run::{IValue, Run, RunTensor};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
 //! let model = sconce::jit::load(path)?;
-//! let x = Tensor::from_slice(&[0.5f32; 8], &[1, 8])?;
+//! let x = RunTensor::from_slice(&[0.5f32; 8], &[1, 8])?;
 //! let y = model.forward(&[x.into()])?;
 //! let scores: Vec<f32> = y.as_tensor().expect("a tensor").to_vec()?;
 //! assert!((scores.iter().sum::<f32>() - 1.0).abs() < 1e-6);
@@ -27,7 +31,7 @@
 //! A [`Session`] keeps what calls change, and prepares code once:
 //!
 //! ```
-//! use sconce::run::{IValue, Limits, Options, Session, Tensor};
+//! use sconce::run::{IValue, Limits, Options, Session, RunTensor};
 //! use std::time::Duration;
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
@@ -35,7 +39,7 @@
 //! let limits = Limits { time: Some(Duration::from_secs(5)), ..Limits::default() };
 //! let mut session = Session::new(&model, Options { limits, ..Options::default() })?;
 //! for round in 1..4i64 {
-//!     let x = Tensor::from_slice(&[1f32; 16], &[2, 8])?;
+//!     let x = RunTensor::from_slice(&[1f32; 16], &[2, 8])?;
 //!     let y = session.call_with("forward", &[x.into()], &[("rounds", round.into())])?;
 //!     assert_eq!(y.as_tensor().expect("a tensor").sizes(), [2, 4]);
 //! }
@@ -45,7 +49,7 @@
 //! A [`Model`] is shared by threads: each has a session of its own over the same weights.
 //!
 //! ```
-//! use sconce::run::{Model, Options, Tensor};
+//! use sconce::run::{Model, Options, RunTensor};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifier.pt");
 //! let model = Model::new(sconce::jit::load(path)?);
@@ -53,7 +57,7 @@
 //!     for round in 1..4 {
 //!         let model = &model;
 //!         scope.spawn(move || {
-//!             let x = Tensor::from_slice(&[round as f32; 8], &[1, 8]).expect("8 numbers");
+//!             let x = RunTensor::from_slice(&[round as f32; 8], &[1, 8]).expect("8 numbers");
 //!             let y = model.session(Options::default())?.call("forward", &[x.into()])?;
 //!             assert_eq!(y.as_tensor().expect("a tensor").sizes(), [1, 4]);
 //!             Ok::<(), sconce::run::Error>(())
@@ -101,9 +105,10 @@
 
 pub use sconce_runtime::{
     CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List, Missing,
-    Model, Need, Object, Options, ProfileEntry, Session, Shared, Silent, Sink, Tensor, Text, Tuple,
-    arguments, from_object, lift_ceiling, memory_left, needs, normal_in_place, set_ceiling,
-    size_text, to_object, uniform_in_place, vector_instructions,
+    Model, Need, Nested, Object, Options, ProfileEntry, Session, Shared, Silent, Sink,
+    Tensor as RunTensor, TensorError, Text, Tuple, arguments, from_object, lift_ceiling,
+    memory_left, needs, normal_in_place, set_ceiling, size_text, to_object, uniform_in_place,
+    vector_instructions,
 };
 
 use crate::jit::Module;
@@ -150,7 +155,7 @@ impl Run for Module {
 /// # Errors
 /// For tensors that are sparse, quantized or nested, and data that cannot be loaded.
 pub fn input(tensor: &crate::Tensor) -> Result<IValue, Error> {
-    Tensor::from_file(tensor)
+    RunTensor::from_file(tensor)
         .map(IValue::Tensor)
         .map_err(|error| Error::Arguments(error.message().to_owned()))
 }

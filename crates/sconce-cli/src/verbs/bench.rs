@@ -531,6 +531,7 @@ mod tests {
             text: String::new(),
             calls: 2.0,
             seconds,
+            implementation: None,
         };
         let entries = [
             entry("aten::add", "f", "x.py:1", 1.0),

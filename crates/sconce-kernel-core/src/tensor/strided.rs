@@ -270,6 +270,12 @@ impl Tensor {
         &self.current().sizes
     }
 
+    /// [`Tensor::sizes`] by the name that it has in Python.
+    #[inline]
+    pub fn shape(&self) -> &[i64] {
+        self.sizes()
+    }
+
     /// Steps between neighbours, in elements.
     #[inline]
     pub fn strides(&self) -> &[i64] {

@@ -56,6 +56,19 @@ impl fmt::Display for Display<'_> {
     }
 }
 
+impl fmt::Display for Tensor {
+    /// The tensor as `str(tensor)` prints it in Python: [`Tensor::display`] with the default options.
+    ///
+    /// ```
+    /// let tensor = sconce_tensor::Tensor::from_vec(vec![1i64, 2], &[2])?;
+    /// assert_eq!(tensor.to_string(), "tensor([1, 2])");
+    /// # Ok::<(), sconce_tensor::Error>(())
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.display(&PrintOptions::default()).fmt(f)
+    }
+}
+
 impl Tensor {
     /// The tensor as `str(tensor)` prints it in Python. Reads no more elements than it shows.
     ///

@@ -1,7 +1,7 @@
 //! Tensors by a call, as in Python: `zeros(1,3,224,224)`, `tensor([[1, 2.5]], dtype=float64)`.
 
 use sconce::checkpoint::Value;
-use sconce::run::{Generator, IValue, Tensor, normal_in_place, uniform_in_place};
+use sconce::run::{Generator, IValue, RunTensor, normal_in_place, uniform_in_place};
 use sconce::tensor::DType;
 
 /// Elements that may be made: what is written by mistake should not take all memory.
@@ -20,7 +20,7 @@ pub fn read(text: &str, generator: &mut Generator) -> Option<Result<IValue, Stri
     )
 }
 
-type Make = fn(&[Value], Option<DType>, &mut Generator) -> Result<Tensor, String>;
+type Make = fn(&[Value], Option<DType>, &mut Generator) -> Result<RunTensor, String>;
 
 const FUNCTIONS: &[(&str, Make)] = &[
     ("zeros", |args, dtype, _| filled(&sizes(args)?, 0.0, dtype)),
@@ -76,11 +76,11 @@ fn int(value: &Value) -> Option<i64> {
     }
 }
 
-fn filled(sizes: &[i64], value: f64, dtype: Option<DType>) -> Result<Tensor, String> {
+fn filled(sizes: &[i64], value: f64, dtype: Option<DType>) -> Result<RunTensor, String> {
     let dtype = dtype.unwrap_or(DType::Float32);
     let made = match value.fract() == 0.0 {
-        true => Tensor::full(sizes, (value as i64).into(), dtype),
-        false => Tensor::full(sizes, value.into(), dtype),
+        true => RunTensor::full(sizes, (value as i64).into(), dtype),
+        false => RunTensor::full(sizes, value.into(), dtype),
     };
     made.map_err(|error| error.message().to_owned())
 }
@@ -90,26 +90,26 @@ pub fn rand(
     sizes: &[i64],
     dtype: Option<DType>,
     generator: &mut Generator,
-) -> Result<Tensor, String> {
+) -> Result<RunTensor, String> {
     random(sizes, dtype, |tensor| uniform_in_place(tensor, 0.0, 1.0, generator))
 }
 
 fn random<E: std::fmt::Display>(
     sizes: &[i64],
     dtype: Option<DType>,
-    fill: impl FnOnce(&Tensor) -> Result<(), E>,
-) -> Result<Tensor, String> {
+    fill: impl FnOnce(&RunTensor) -> Result<(), E>,
+) -> Result<RunTensor, String> {
     let dtype = dtype.unwrap_or(DType::Float32);
     if !dtype.is_floating_point() {
         return Err(format!("random numbers are floats, not {}", dtype.name()));
     }
-    let tensor = Tensor::zeros(sizes, dtype).map_err(|error| error.message().to_owned())?;
+    let tensor = RunTensor::zeros(sizes, dtype).map_err(|error| error.message().to_owned())?;
     fill(&tensor).map_err(|error| error.to_string())?;
     Ok(tensor)
 }
 
 /// `full((2, 3), 1.5)`; an int makes int64.
-fn full(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
+fn full(args: &[Value], dtype: Option<DType>) -> Result<RunTensor, String> {
     let [size @ (Value::List(_) | Value::Tuple(_)), value] = args else {
         return Err("write full((2, 3), 1.5)".to_owned());
     };
@@ -117,7 +117,7 @@ fn full(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
     match (value, int(value)) {
         (_, Some(value)) => {
             let dtype = dtype.unwrap_or(DType::Int64);
-            Tensor::full(&sizes, value.into(), dtype).map_err(|error| error.message().to_owned())
+            RunTensor::full(&sizes, value.into(), dtype).map_err(|error| error.message().to_owned())
         }
         (Value::Float(value), _) => filled(&sizes, *value, dtype),
         _ => Err("a tensor is filled with an int or a float".to_owned()),
@@ -125,7 +125,7 @@ fn full(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
 }
 
 /// `arange(end)`, `arange(start, end)`: int64 unless another dtype is asked for.
-fn arange(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
+fn arange(args: &[Value], dtype: Option<DType>) -> Result<RunTensor, String> {
     let ints: Option<Vec<i64>> = args.iter().map(int).collect();
     let (start, end) = match ints.as_deref() {
         Some([end]) => (0, *end),
@@ -139,7 +139,7 @@ fn arange(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
 }
 
 /// `tensor(data)`: nested lists of bools, ints or floats, whose dtype is as in Python.
-fn tensor(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
+fn tensor(args: &[Value], dtype: Option<DType>) -> Result<RunTensor, String> {
     let [data] = args else { return Err("write tensor([[1.5, 2], [3, 4]])".to_owned()) };
     let mut flat = Flat::default();
     flat.add(data, 0)?;
@@ -158,9 +158,9 @@ fn tensor(args: &[Value], dtype: Option<DType>) -> Result<Tensor, String> {
 fn cast(
     made: Result<sconce::Tensor, sconce::tensor::Error>,
     dtype: DType,
-) -> Result<Tensor, String> {
+) -> Result<RunTensor, String> {
     let made = made.and_then(|tensor| tensor.to_dtype(dtype)).map_err(|error| error.to_string())?;
-    Tensor::from_file(&made).map_err(|error| error.message().to_owned())
+    RunTensor::from_file(&made).map_err(|error| error.message().to_owned())
 }
 
 /// Nested lists laid flat.

@@ -1,6 +1,6 @@
 //! Pictures as tensors: float32, 1 x channels x height x width, 0 to 1.
 
-use sconce::run::{IValue, Tensor};
+use sconce::run::{IValue, RunTensor};
 
 use super::pixels::Pixels;
 use super::resample::resize;
@@ -26,7 +26,7 @@ pub fn read(bytes: &[u8], options: &PictureOptions, file: &str) -> Result<IValue
     let mut elements = picture.planes.concat();
     normalise(&mut elements, channels, options)?;
     let sizes = [1, channels as i64, picture.height as i64, picture.width as i64];
-    let tensor = Tensor::from_slice(&elements, &sizes)
+    let tensor = RunTensor::from_slice(&elements, &sizes)
         .map_err(|error| Failure::unreadable(error.message()).in_file(file))?;
     Ok(IValue::Tensor(tensor))
 }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use hound::{SampleFormat, WavReader};
-use sconce::run::{IValue, Tensor};
+use sconce::run::{IValue, RunTensor};
 
 use crate::error::Failure;
 
@@ -30,7 +30,7 @@ pub fn read(bytes: &[u8], file: &str) -> Result<IValue, Failure> {
     let channel = |at: usize| samples.iter().skip(at).step_by(channels).copied();
     let elements: Vec<f32> = (0..channels).flat_map(channel).collect();
     let sizes = [channels as i64, (samples.len() / channels) as i64];
-    let tensor = Tensor::from_slice(&elements, &sizes)
+    let tensor = RunTensor::from_slice(&elements, &sizes)
         .map_err(|error| Failure::unreadable(error.message()).in_file(file))?;
     Ok(IValue::Tensor(tensor))
 }
