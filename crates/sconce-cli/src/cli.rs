@@ -7,7 +7,7 @@ use crate::output::{ColorChoice, Out};
 use crate::read::open::Say;
 use crate::verbs::{
     ast, bench, code, compare, completions, convert, diff, dis, edit, extract, globals, graph,
-    identify, info, ls, man, merge, ops, resave, run, script, shard, show, stat, trace, tree,
+    identify, info, ls, man, merge, ops, resave, run, scan, script, shard, show, stat, trace, tree,
     verify,
 };
 
@@ -101,6 +101,8 @@ pub enum Verb {
     Extract(extract::ExtractArgs),
     /// Check every byte of a file
     Verify(verify::VerifyArgs),
+    /// Say what files would do when they are loaded: clean, unknown, broken or dangerous
+    Scan(scan::ScanArgs),
     /// List the opcodes of a pickle, as python -m pickletools does
     Dis(dis::DisArgs),
     /// Run a pickle step by step on inert values
@@ -139,6 +141,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Resave(args) => resave::run(args, out, say),
         Verb::Extract(args) => extract::run(args, out),
         Verb::Verify(args) => verify::run(args, out, say),
+        Verb::Scan(args) => scan::run(args, out, say),
         Verb::Dis(args) => dis::run(args, out),
         Verb::Trace(args) => trace::run(args, out),
         Verb::Globals(args) => globals::run(args, out, say),

@@ -10,6 +10,8 @@ pub enum Outcome {
     Clean,
     /// Exit code 1: a finding, a difference, an anomaly.
     Finding,
+    /// Exit code 2: some of the files could not be read to their end, which the output says.
+    Incomplete,
 }
 
 impl Outcome {
@@ -23,6 +25,7 @@ impl Outcome {
         match self {
             Outcome::Clean => 0,
             Outcome::Finding => 1,
+            Outcome::Incomplete => 2,
         }
     }
 }

@@ -33,10 +33,12 @@
 mod callables;
 mod members;
 mod pickle;
+mod policy;
 mod program;
 mod report;
 mod scanner;
 
+pub use policy::{Policy, PolicyError};
 pub use report::{Finding, Report, Rule, Verdict};
 pub use scanner::{Scanner, scan};
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
+use sconce_archive::verify::{Severity, verify_part};
 use sconce_archive::{Directory, Entry, Method, TarArchive};
 use sconce_checkpoint::{FileKind, LoadOptions};
 use sconce_pickle::Node;
@@ -71,6 +72,7 @@ fn archive(directory: &Directory, file: &mut File, job: &mut Job<'_>) {
         && entries.iter().any(|entry| inner(directory, entry) == "model.json");
     file.has_objects =
         entries.iter().any(|entry| inner(directory, entry).eq_ignore_ascii_case("data.pkl"));
+    container(directory, file, job);
     let mut seen: FxHashSet<String> = FxHashSet::default();
     // Pickles first: they say which of the other members hold numbers.
     for entry in entries.iter().filter(|entry| is_pickle(directory, entry)) {
@@ -81,6 +83,21 @@ fn archive(directory: &Directory, file: &mut File, job: &mut Job<'_>) {
         if !numbers && !is_pickle(directory, entry) {
             member(directory, entry, oldest, &mut seen, file, job);
         }
+    }
+}
+
+/// Looks at the archive's tables, and at the checksums of records that are no numbers.
+fn container(directory: &Directory, file: &File, job: &mut Job<'_>) {
+    let data = |entry: &Entry| {
+        entry.size() <= LONGEST_PACKED && !is_storage(&inner(directory, entry), &file.storages)
+    };
+    let report = verify_part(directory, data, |_| {});
+    for found in report.findings.into_iter().filter(|found| found.severity == Severity::Error) {
+        let entry = found.record.as_deref().map(shortened).unwrap_or_default();
+        let mut finding =
+            Finding::new(Rule::Container, &entry, shortened(&found.message)).at(found.offset);
+        finding.file.clone_from(&file.name);
+        job.sink.add(finding);
     }
 }
 

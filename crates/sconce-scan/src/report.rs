@@ -29,9 +29,9 @@ impl Verdict {
     }
 }
 
-/// Defines the rules: name, what a finding of it makes of a file, and what it means.
+/// Defines the rules: number, name, what a finding of it makes of a file, what it means, and what to do.
 macro_rules! rules {
-    ($($variant:ident, $name:literal, $severity:ident, $meaning:literal;)*) => {
+    ($($variant:ident, $id:literal, $name:literal, $severity:ident, $meaning:literal, $advice:literal;)*) => {
         /// The kind of a finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -43,9 +43,29 @@ macro_rules! rules {
             /// Every rule.
             pub const ALL: &[Rule] = &[$(Rule::$variant),*];
 
+            /// Its number, such as `SC001`, which stays the same between releases.
+            pub fn id(self) -> &'static str {
+                match self { $(Rule::$variant => $id,)* }
+            }
+
             /// A name that stays the same between releases.
             pub fn name(self) -> &'static str {
                 match self { $(Rule::$variant => $name,)* }
+            }
+
+            /// The rule of a number or name, in any case of letters.
+            ///
+            /// ```
+            /// use sconce_scan::Rule;
+            ///
+            /// assert_eq!(Rule::find("sc001"), Some(Rule::DangerousCall));
+            /// assert_eq!(Rule::find("dangerous-call"), Some(Rule::DangerousCall));
+            /// ```
+            pub fn find(text: &str) -> Option<Rule> {
+                let named = |rule: &Rule| {
+                    rule.id().eq_ignore_ascii_case(text) || rule.name().eq_ignore_ascii_case(text)
+                };
+                Rule::ALL.iter().copied().find(named)
             }
 
             /// What a file is that has a finding of this rule, if no other is worse.
@@ -57,51 +77,82 @@ macro_rules! rules {
             pub fn meaning(self) -> &'static str {
                 match self { $(Rule::$variant => $meaning,)* }
             }
+
+            /// What to do about it, in a sentence or two.
+            pub fn advice(self) -> &'static str {
+                match self { $(Rule::$variant => $advice,)* }
+            }
         }
     };
 }
 
 rules! {
-    DangerousCall, "dangerous-call", Dangerous,
-        "Unpickling calls something that runs code or reaches files, processes or the network.";
-    DangerousGlobal, "dangerous-global", Dangerous,
-        "The pickle names something that runs code or reaches outside, for whatever is called later.";
-    ComputedName, "computed-name", Dangerous,
-        "The name of what is imported is computed while unpickling, so only a running Python knows it.";
-    ChangedGlobal, "changed-global", Dangerous,
-        "The pickle changes a class, function or module of the process that loads it.";
-    ForbiddenOperator, "forbidden-operator", Dangerous,
-        "TorchScript code names an operator that touches files, processes or the network.";
-    UnknownGlobal, "unknown-global", Unknown,
-        "The pickle names a class or function that PyTorch does not allow every checkpoint to name.";
-    ComputedCallable, "computed-callable", Unknown,
-        "What is called is itself the result of a call.";
-    Extension, "extension", Unknown,
-        "The pickle names a class or function by its number in the registry of the process that loads it.";
-    ComputedBytes, "computed-bytes", Unknown,
-        "A pickle within the pickle is not there literally, so what it holds was not seen.";
-    HeldPayload, "held-payload", Unknown,
-        "A value that nothing here unpickles holds a pickle that would run code.";
-    AfterStop, "after-stop", Unknown,
-        "Bytes follow the end of a pickle where nothing should follow.";
-    ObjectArray, "object-array", Unknown,
-        "A numpy array holds Python objects, which numpy unpickles when it is told to.";
-    CustomOperator, "custom-operator", Clean,
-        "TorchScript code names an operator of another library, which is not in the file: PyTorch alone refuses it.";
-    CustomClass, "custom-class", Unknown,
-        "A TorchScript archive names a C++ class that no PyTorch library has.";
-    BrokenPickle, "broken-pickle", Broken,
-        "A pickle could not be read to its end.";
-    BrokenCode, "broken-code", Broken,
-        "A TorchScript source could not be read to its end.";
-    DamagedValue, "damaged-value", Broken,
-        "A value could not be rebuilt.";
-    Unreadable, "unreadable", Broken,
-        "The file, or a part of it, could not be read.";
-    NotRead, "not-read", Broken,
-        "A part is larger or nested deeper than a scan looks into.";
-    NotACheckpoint, "not-a-checkpoint", Broken,
-        "The file is of a format that is not read here, so nothing is proven of it.";
+    DangerousCall, "SC001", "dangerous-call", Dangerous,
+        "Unpickling calls something that runs code or reaches files, processes or the network.",
+        "Do not load the file. Ask its source for one with weights alone, such as safetensors.";
+    DangerousGlobal, "SC002", "dangerous-global", Dangerous,
+        "The pickle names something that runs code or reaches outside, for whatever is called later.",
+        "Do not load the file. Ask its source for one with weights alone, such as safetensors.";
+    ComputedName, "SC003", "computed-name", Dangerous,
+        "The name of what is imported is computed while unpickling, so only a running Python knows it.",
+        "Do not load the file: no honest writer computes names. Ask its source for another.";
+    ChangedGlobal, "SC004", "changed-global", Dangerous,
+        "The pickle changes a class, function or module of the process that loads it.",
+        "Do not load the file. Ask its source for one with weights alone, such as safetensors.";
+    ForbiddenOperator, "SC005", "forbidden-operator", Dangerous,
+        "TorchScript code names an operator that touches files, processes or the network.",
+        "Do not run the program where it can reach files or a network. sconce run refuses the operator.";
+    UnknownGlobal, "SC006", "unknown-global", Unknown,
+        "The pickle names a class or function that PyTorch does not allow every checkpoint to name.",
+        "If you trust the author and know the class, allow it: sconce globals --python prints the line for torch.load, a policy file allows it here. sconce clean and sconce convert keep the tensors without it.";
+    ComputedCallable, "SC007", "computed-callable", Unknown,
+        "What is called is itself the result of a call.",
+        "Read what is called, with sconce globals and sconce trace, before you load the file with anything but weights_only=True.";
+    Extension, "SC008", "extension", Unknown,
+        "The pickle names a class or function by its number in the registry of the process that loads it.",
+        "Find out what the number stands for in the process that would load the file: copyreg keeps the registry. Honest checkpoints use none.";
+    ComputedBytes, "SC009", "computed-bytes", Unknown,
+        "A pickle within the pickle is not there literally, so what it holds was not seen.",
+        "Load the file with weights_only=True alone, which refuses pickles within pickles.";
+    HeldPayload, "SC010", "held-payload", Unknown,
+        "A value that nothing here unpickles holds a pickle that would run code.",
+        "Do not unpickle the value. Find out why it is there.";
+    AfterStop, "SC011", "after-stop", Unknown,
+        "Bytes follow the end of a pickle where nothing should follow.",
+        "See what the bytes are: sconce dis shows a pickle that begins there. Ask for a file without them.";
+    ObjectArray, "SC012", "object-array", Unknown,
+        "A numpy array holds Python objects, which numpy unpickles when it is told to.",
+        "Load the array with allow_pickle=False, and ask for one of numbers.";
+    CustomOperator, "SC013", "custom-operator", Clean,
+        "TorchScript code names an operator of another library, which is not in the file: PyTorch alone refuses it.",
+        "Nothing, unless you load a library that has the operator: then what it does is that library's matter.";
+    CustomClass, "SC014", "custom-class", Unknown,
+        "A TorchScript archive names a C++ class that no PyTorch library has.",
+        "Find out which library registers the class. PyTorch alone refuses the archive.";
+    BrokenPickle, "SC015", "broken-pickle", Broken,
+        "A pickle could not be read to its end.",
+        "Fetch the file again. What comes before the break would be run by unpickling all the same.";
+    BrokenCode, "SC016", "broken-code", Broken,
+        "A TorchScript source could not be read to its end.",
+        "Fetch the file again, or ask its source for one that torch.jit.load takes.";
+    DamagedValue, "SC017", "damaged-value", Broken,
+        "A value could not be rebuilt.",
+        "Fetch the file again; sconce verify says which bytes are wrong.";
+    Unreadable, "SC018", "unreadable", Broken,
+        "The file, or a part of it, could not be read.",
+        "Fetch the file again; sconce verify says which bytes are wrong.";
+    NotRead, "SC019", "not-read", Broken,
+        "A part is larger or nested deeper than a scan looks into.",
+        "Raise the limits, or unpack what is nested and scan it by itself.";
+    NotACheckpoint, "SC020", "not-a-checkpoint", Broken,
+        "The file is of a format that is not read here, so nothing is proven of it.",
+        "Unpack or convert the file first, and scan what comes of it.";
+    Container, "SC021", "container", Unknown,
+        "The archive's own tables disagree, its data does not fit its checksum, or bytes belong to no record: readers may see different files.",
+        "Have the file written again by the program that made it. sconce verify lists every disagreement.";
+    DeniedByPolicy, "SC022", "denied-by-policy", Dangerous,
+        "The policy that was given denies the file, or a class or function that it names.",
+        "Ask whoever keeps the policy.";
 }
 
 /// One thing that a scan found.
@@ -342,6 +393,11 @@ mod tests {
         let remark = |rule: &Rule| *rule == Rule::CustomOperator;
         assert!(Rule::ALL.iter().all(|rule| remark(rule) == (rule.severity() == Verdict::Clean)));
         assert!(Rule::ALL.iter().all(|rule| rule.meaning().ends_with('.')));
+        assert!(Rule::ALL.iter().all(|rule| rule.advice().ends_with('.')));
+        for (number, rule) in (1..).zip(Rule::ALL) {
+            assert_eq!(rule.id(), format!("SC{number:03}"));
+            assert_eq!(Rule::find(rule.id()), Some(*rule));
+        }
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Rule::ALL.len());

@@ -61,6 +61,21 @@ pub struct Load {
     pub bounds: Bounds,
 }
 
+impl Load {
+    /// As without any flag.
+    pub fn inspect() -> Load {
+        Load {
+            policy: PolicyChoice::Inspect,
+            allow: Vec::new(),
+            keep_going: false,
+            encoding: EncodingChoice::Utf8,
+            byte_order: None,
+            no_mmap: false,
+            bounds: Bounds::default(),
+        }
+    }
+}
+
 /// What a file may make its reader spend. The defaults grow with the file.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Bounds {

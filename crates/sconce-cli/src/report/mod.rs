@@ -8,5 +8,6 @@ pub mod program_diff;
 pub mod renamed_tensors;
 pub mod safe_globals;
 pub mod safety;
+pub mod sarif;
 pub mod statistics;
 pub mod tensor_rows;

@@ -14,6 +14,8 @@ const MOST_SHOWN: usize = 3;
 #[derive(Serialize)]
 pub struct Row<'a> {
     severity: &'static str,
+    /// The rule's number, such as `SC001`.
+    id: &'static str,
     rule: &'static str,
     file: Option<&'a str>,
     entry: &'a str,
@@ -45,6 +47,7 @@ pub fn rows(report: &Report) -> Vec<Row<'_>> {
 fn row(finding: &Finding) -> Row<'_> {
     Row {
         severity: finding.severity().name(),
+        id: finding.rule.id(),
         rule: finding.rule.name(),
         file: finding.file.as_deref(),
         entry: &finding.entry,

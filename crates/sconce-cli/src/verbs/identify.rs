@@ -1,8 +1,6 @@
 //! `sconce identify`: what files are, by their content.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sconce::checkpoint::identify;
@@ -12,6 +10,7 @@ use serde::Serialize;
 use crate::error::{Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION, Style};
 use crate::read::open::{self, Say};
+use crate::read::paths;
 
 /// `sconce identify`.
 #[derive(Debug, Args)]
@@ -50,8 +49,8 @@ pub fn run(args: &IdentifyArgs, out: &mut Out, say: Say) -> Verdict {
     let mut files = Vec::new();
     let mut all_read = true;
     for path in &args.paths {
-        for path in expand(path, args.recursive) {
-            let file = look(&path);
+        for found in paths::expand(path, args.recursive)? {
+            let file = look(&found.path);
             all_read &= file.error.is_none();
             if args.json {
                 files.push(file);
@@ -107,28 +106,4 @@ fn look(path: &OsStr) -> File {
         Err(failure) => file.error = Some(failure.message().to_owned()),
     }
     file
-}
-
-/// A path itself, or with `-r` the regular files below it, sorted.
-fn expand(path: &OsStr, recursive: bool) -> Vec<OsString> {
-    if !recursive || !Path::new(path).is_dir() {
-        return vec![path.to_owned()];
-    }
-    let mut files: Vec<PathBuf> = Vec::new();
-    let mut folders = vec![PathBuf::from(path)];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
-            files.push(folder);
-            continue;
-        };
-        for entry in entries.flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() => files.push(entry.path()),
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    files.into_iter().map(PathBuf::into_os_string).collect()
 }

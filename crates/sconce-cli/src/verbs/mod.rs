@@ -21,6 +21,7 @@ pub mod merge;
 pub mod ops;
 pub mod resave;
 pub mod run;
+pub mod scan;
 pub mod script;
 pub mod shard;
 pub mod show;
