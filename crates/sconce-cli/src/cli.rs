@@ -6,9 +6,9 @@ use crate::error::Verdict;
 use crate::output::{ColorChoice, Out};
 use crate::read::open::Say;
 use crate::verbs::{
-    ast, bench, code, compare, completions, convert, diff, dis, edit, extract, globals, graph,
-    identify, info, ls, man, merge, ops, resave, run, scan, script, shard, show, stat, trace, tree,
-    verify,
+    ast, bench, clean, code, compare, completions, convert, diff, dis, edit, extract, globals,
+    graph, identify, info, ls, man, merge, ops, resave, run, scan, script, shard, show, stat,
+    trace, tree, verify,
 };
 
 /// PyTorch's files at a shell, without PyTorch: look into any .pt, .pth, .bin or .ckpt, compare,
@@ -75,6 +75,8 @@ pub enum Verb {
     Convert(convert::ConvertArgs),
     /// Change a checkpoint: set, rename, drop, keep, split, join, cast, transpose, cut loose
     Edit(edit::EditArgs),
+    /// Write what of a checkpoint can be proven harmless: tensors and plain values
+    Clean(clean::CleanArgs),
     /// Split a state dict into files of limited size with an index, as Hugging Face's libraries do
     Shard(shard::ShardArgs),
     /// Put several state dicts into one
@@ -128,6 +130,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Diff(args) => diff::run(args, out, say),
         Verb::Convert(args) => convert::run(args, out, say),
         Verb::Edit(args) => edit::run(args, out, say),
+        Verb::Clean(args) => clean::run(args, out, say),
         Verb::Shard(args) => shard::run(args, out, say),
         Verb::Merge(args) => merge::run(args, out, say),
         Verb::Code(args) => code::run(args, out),

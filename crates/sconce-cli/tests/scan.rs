@@ -135,7 +135,8 @@ fn a_policy_allows_and_denies() {
 
 #[test]
 fn sarif() {
-    let log = sconce(&["scan", "--sarif", "bad/hostile_system.pt", "2.15/zip/module_net.pt"]).json();
+    let log =
+        sconce(&["scan", "--sarif", "bad/hostile_system.pt", "2.15/zip/module_net.pt"]).json();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
@@ -160,18 +161,59 @@ fn lines_of_python_for_what_is_unknown() {
 
 #[test]
 fn rules_are_explained_and_documented() {
-    let page = fs::read_to_string(
-        fixtures().join("../../docs/src/reference/scan-rules.md"),
-    )
-    .unwrap();
+    let page =
+        fs::read_to_string(fixtures().join("../../docs/src/reference/scan-rules.md")).unwrap();
     for rule in sconce::scan::Rule::ALL {
         let run = sconce(&["scan", "--explain", rule.id()]);
         assert_eq!(run.code, 0);
         let squeezed = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(squeezed.contains(rule.meaning()) && squeezed.contains(rule.advice()), "{squeezed}");
+        assert!(
+            squeezed.contains(rule.meaning()) && squeezed.contains(rule.advice()),
+            "{squeezed}"
+        );
         for part in [rule.id(), rule.name(), rule.meaning(), rule.advice()] {
             assert!(page.contains(part), "the page of rules lacks: {part}");
         }
     }
     assert_eq!(sconce(&["scan", "--explain", "SC999"]).code, 3);
+}
+
+#[test]
+fn what_is_clean_is_written_and_the_rest_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let clean = |file: &str| {
+        let path = folder.path().join(file.replace('/', "_")).with_extension("pt");
+        let run = sconce(&["clean", file, path.to_str().unwrap(), "--json"]);
+        (run, path)
+    };
+    // Plain checkpoints stay as they are.
+    let (run, path) = clean("2.15/zip/state_dict.pt");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.json()["dropped"].as_array().unwrap().is_empty());
+    let same = sconce(&["diff", "2.15/zip/state_dict.pt", path.to_str().unwrap()]);
+    assert_eq!(same.code, 0, "{}", same.out);
+    // A module becomes its state dict.
+    let (run, path) = clean("2.15/zip/module_net.pt");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(verdict(path.to_str().unwrap()), (0, "clean".to_owned()));
+    assert!(run.json()["tensors"].as_u64().unwrap() > 0);
+    assert!(!run.json()["dropped"].as_array().unwrap().is_empty());
+    // Of a payload alone nothing is left, and nothing is written.
+    let (run, path) = clean("bad/hostile_system.pt");
+    assert_eq!(run.code, 2, "{}", run.out);
+    assert!(!path.exists());
+}
+
+#[test]
+fn cleaning_keeps_places_sharing_and_cycles_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.pt");
+    for entry in fs::read_dir(fixtures().join("2.15/zip")).unwrap() {
+        let file = entry.unwrap().path();
+        let run = sconce(&["clean", "-f", file.to_str().unwrap(), path.to_str().unwrap()]);
+        assert!(matches!(run.code, 0 | 2), "{}: {}{}", file.display(), run.out, run.err);
+        if run.code == 0 {
+            assert_eq!(verdict(path.to_str().unwrap()).1, "clean", "{}", file.display());
+        }
+    }
 }

@@ -4,8 +4,6 @@ use sconce::scan::{Finding, Report, Rule, Verdict};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-const RULES: &str =
-    "https://github.com/sconce-rs/sconce/blob/main/docs/src/reference/scan-rules.md";
 
 /// The log of one run over files.
 pub fn log<'a>(scanned: impl Iterator<Item = (&'a str, &'a Report)>) -> Value {

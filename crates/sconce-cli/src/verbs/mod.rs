@@ -3,6 +3,7 @@
 
 pub mod ast;
 pub mod bench;
+pub mod clean;
 pub mod code;
 pub mod compare;
 pub mod completions;
