@@ -7,8 +7,8 @@ use crate::output::{ColorChoice, Out};
 use crate::read::open::Say;
 use crate::verbs::{
     ast, bench, clean, code, compare, completions, convert, diff, dis, edit, extract, globals,
-    graph, identify, info, ls, man, merge, ops, resave, run, scan, script, shard, show, stat,
-    trace, tree, verify,
+    graph, identify, info, ls, man, merge, ops, pickle, resave, run, scan, script, shard, show,
+    stat, trace, tree, verify,
 };
 
 /// PyTorch's files at a shell, without PyTorch: look into any .pt, .pth, .bin or .ckpt, compare,
@@ -107,6 +107,8 @@ pub enum Verb {
     Scan(scan::ScanArgs),
     /// List the opcodes of a pickle, as python -m pickletools does
     Dis(dis::DisArgs),
+    /// Show a pickle as the Python that would build its objects
+    Pickle(pickle::PickleArgs),
     /// Run a pickle step by step on inert values
     Trace(trace::TraceArgs),
     /// List the classes and functions that a file names
@@ -146,6 +148,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Verify(args) => verify::run(args, out, say),
         Verb::Scan(args) => scan::run(args, out, say),
         Verb::Dis(args) => dis::run(args, out),
+        Verb::Pickle(args) => pickle::run(args, out),
         Verb::Trace(args) => trace::run(args, out),
         Verb::Globals(args) => globals::run(args, out, say),
         Verb::Completions(args) => completions::run(args, Cli::command(), out),

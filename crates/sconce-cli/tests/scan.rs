@@ -217,3 +217,30 @@ fn cleaning_keeps_places_sharing_and_cycles_out() {
         }
     }
 }
+
+#[test]
+fn a_pickle_as_python() {
+    let run = sconce(&["pickle", "bad/hostile_system.pt"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.out.contains("import os\n") && run.out.contains("os.system('true')"),
+        "{}",
+        run.out
+    );
+    // What comes before a break would run all the same.
+    let run = sconce(&["pickle", "bad/hostile_then_broken.pt"]);
+    assert_eq!(run.code, 2);
+    assert!(run.out.contains("os.system("), "{}", run.out);
+    let plain = sconce(&["pickle", "--json", "2.15/zip/state_dict.pt"]).json();
+    let python = plain["pickles"][0]["python"].as_str().unwrap();
+    assert!(python.contains("torch._utils._rebuild_tensor_v2("), "{python}");
+    assert!(python.lines().last().unwrap().len() < 10_000);
+    // Every pickle of the fixtures ends.
+    for folder in ["bad", "2.15/zip", "2.15/legacy", "hand/pickle"] {
+        for entry in fs::read_dir(fixtures().join(folder)).unwrap() {
+            let file = entry.unwrap().path();
+            let run = sconce(&["pickle", file.to_str().unwrap()]);
+            assert!((0..=2).contains(&run.code), "{}: {}", file.display(), run.err);
+        }
+    }
+}

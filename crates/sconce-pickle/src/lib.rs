@@ -63,6 +63,7 @@
 mod arena;
 mod builder;
 mod decode;
+mod decompile;
 mod dis;
 mod encode;
 mod error;
@@ -80,6 +81,7 @@ mod trace;
 pub use arena::{Arena, Call, CallKind, Global, Items, Node, Updates, Value};
 pub use builder::{ArenaBuilder, BuildError};
 pub use decode::{Arg, Instruction, instructions};
+pub use decompile::decompile;
 pub use dis::{DisError, DisSummary, dis, dis_from};
 pub use encode::{EncodeError, EncodeOptions, encode, encode_into};
 pub use error::{Error, ErrorKind};

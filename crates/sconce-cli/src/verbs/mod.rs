@@ -20,6 +20,7 @@ pub mod ls;
 pub mod man;
 pub mod merge;
 pub mod ops;
+pub mod pickle;
 pub mod resave;
 pub mod run;
 pub mod scan;

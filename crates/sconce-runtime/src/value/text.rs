@@ -106,20 +106,8 @@ fn string_repr(text: &str) -> String {
     if cut.len() < text.len() {
         return string_repr(cut) + "...";
     }
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut out = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => out.extend(['\\', c]),
-            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
+    let mut out = String::new();
+    sconce_pickle::repr::write_str(&mut out, text);
     out
 }
 

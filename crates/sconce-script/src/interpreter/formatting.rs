@@ -1,7 +1,5 @@
 //! Values as text: `str`, `repr` and format specifications.
 
-use std::fmt::Write as _;
-
 use super::Interpreter;
 use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Value};
@@ -354,26 +352,9 @@ pub(super) fn float_text(value: f64) -> String {
     if text.contains('.') { text } else { format!("{text}.0") }
 }
 
-/// A string as Python shows it.
+/// A string as Python's `repr` shows it.
 fn quoted(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut made = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => made.push_str("\\\\"),
-            '\n' => made.push_str("\\n"),
-            '\t' => made.push_str("\\t"),
-            '\r' => made.push_str("\\r"),
-            c if c == quote => {
-                made.push('\\');
-                made.push(c);
-            }
-            c if c.is_control() => {
-                let _ = write!(made, "\\x{:02x}", c as u32);
-            }
-            c => made.push(c),
-        }
-    }
-    made.push(quote);
-    made
+    let mut out = String::new();
+    sconce_pickle::repr::write_str(&mut out, text);
+    out
 }

@@ -377,20 +377,9 @@ fn python_text(value: &Value) -> String {
     }
 }
 
-/// A text in quotes, those that it does not hold.
+/// A string as Python's `repr` shows it.
 fn quoted(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut quoted = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            '\\' => quoted.push_str("\\\\"),
-            c if c == quote => quoted.extend(['\\', c]),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push(quote);
-    quoted
+    let mut out = String::new();
+    sconce_pickle::repr::write_str(&mut out, text);
+    out
 }
