@@ -47,7 +47,7 @@ pub struct Global {
     #[arg(long, global = true, env = "SCONCE_BYTES", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
     pub bytes: bool,
-    /// Print no progress and no remarks
+    /// Suppress progress and notes
     #[arg(short, long, global = true, env = "SCONCE_QUIET", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
     pub quiet: bool,
@@ -73,7 +73,7 @@ pub enum Verb {
     Diff(diff::DiffArgs),
     /// Convert between .pt, .safetensors, .npz and .npy, and between the versions of .pt
     Convert(convert::ConvertArgs),
-    /// Change a checkpoint: set, rename, drop, keep, split, join, cast, transpose, cut loose
+    /// Change a checkpoint: set, rename, drop, keep, split, join, cast, transpose, clone views
     Edit(edit::EditArgs),
     /// Write what of a checkpoint can be proven harmless: tensors and plain values
     Clean(clean::CleanArgs),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice as ClapColor, CommandFactory, FromArgMatches};
 
-use crate::cli::{self, Cli, Verb};
+use crate::cli::{self, Cli};
 use crate::error::Failure;
 
 use crate::output::{ColorChoice, Out, OutOptions};
@@ -44,6 +44,10 @@ fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {
         ColorChoice::Always => ClapColor::Always,
         ColorChoice::Never => ClapColor::Never,
     };
+    if let Some(failure) = mistyped_verb(&args) {
+        failure.print(color);
+        return failure.code();
+    }
     let parser = Cli::command().color(clap_color);
     let parsed = parser.try_get_matches_from(with_verb(args));
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -67,7 +71,6 @@ fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {
     match result.and_then(|outcome| flushed.map(|()| outcome)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
-            let failure = with_verb_suggestion(failure, &cli);
             failure.print(cli.global.color);
             failure.code()
         }
@@ -123,22 +126,25 @@ fn is_global_flag(args: &[OsString], at: usize) -> bool {
     is(at, "--color") || (at > 1 && is(at - 1, "--color"))
 }
 
-/// A file that is not there, named much like a verb, was meant as one.
-fn with_verb_suggestion(failure: Failure, cli: &Cli) -> Failure {
-    let Verb::Info(info) = &cli.verb else { return failure };
-    let word = info.input.file.to_string_lossy();
-    if Path::new(&info.input.file).exists() || word.contains(['.', '/']) || word == "-" {
-        return failure;
+/// What to say of a first word that is neither a verb nor a file, where it was meant as a verb: it is close to one, or
+/// other words follow.
+fn mistyped_verb(args: &[OsString]) -> Option<Failure> {
+    let mut words = args.iter().skip(1).skip_while(|arg| arg.to_string_lossy().starts_with('-'));
+    let word = words.next()?.to_str()?;
+    let command = Cli::command();
+    let is_verb = word == "help" || command.find_subcommand(word).is_some();
+    let is_value = ["auto", "always", "never"].contains(&word);
+    if is_verb || is_value || word.contains(['.', '/', '*']) || Path::new(word).exists() {
+        return None;
     }
-    let verbs: Vec<String> =
-        Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    match suggest::closest(&word, verbs.iter().map(String::as_str), 1).first() {
-        Some(verb) => {
-            let command = format!("sconce {verb}");
-            Failure::usage(format!("there is no file and no verb called '{word}'"))
-                .help(format!("did you mean `{command}`?"))
+    let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
+    let failure = |rest: &str| Failure::usage(format!("no verb '{word}'{rest}"));
+    match suggest::closest(word, verbs.iter().copied(), 1).first() {
+        Some(verb) => Some(failure(&format!("; did you mean '{verb}'?"))),
+        None => {
+            words.next()?;
+            Some(failure("").help("sconce --help lists the verbs"))
         }
-        None => failure,
     }
 }
 
@@ -169,6 +175,20 @@ mod tests {
         for (line, want) in cases {
             assert_eq!(with_verb(words(line)), words(want), "{line}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_verb_suggests_the_right_one() {
+        let said =
+            |line: &str| mistyped_verb(&words(line)).map(|failure| failure.message().to_owned());
+        let expected = "no verb 'convrt'; did you mean 'convert'?";
+        assert_eq!(said("sconce convrt a.pt b.pt").as_deref(), Some(expected));
+        assert_eq!(said("sconce -q sl").as_deref(), Some("no verb 'sl'; did you mean 'ls'?"));
+        assert_eq!(said("sconce frobnicate a.pt").as_deref(), Some("no verb 'frobnicate'"));
+        // A file that is not there.
+        assert_eq!(said("sconce frobnicate"), None);
+        assert_eq!(said("sconce convrt.pt"), None);
+        assert_eq!(said("sconce --color never ls x"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 pub type Verdict = Result<Outcome, Failure>;
 
 /// How a verb ended that did its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Exit code 0.
     Clean,
@@ -80,6 +80,11 @@ impl Failure {
         Failure::new(Exit::PipeClosed, "")
     }
 
+    /// Whether it is that nobody reads standard output any more.
+    pub fn is_pipe_closed(&self) -> bool {
+        self.0.exit == Exit::PipeClosed
+    }
+
     /// Names the file, unless it has a name already.
     pub fn in_file(mut self, file: impl Into<String>) -> Failure {
         self.0.file.get_or_insert_with(|| file.into());
@@ -133,8 +138,13 @@ impl From<sconce::source::Error> for Failure {
                 failure.in_file(path.to_string_lossy())
             }
             sconce::source::Error::NotAFile { path, what } => {
-                Failure::unreadable(format!("this is a {what}, not a file"))
-                    .in_file(path.to_string_lossy())
+                let failure = Failure::unreadable(format!("this is a {what}, not a file"))
+                    .in_file(path.to_string_lossy());
+                match *what {
+                    // A shell's <(…), or a pipe that somebody made.
+                    "named pipe" => failure.help("- reads standard input: … | sconce VERB -"),
+                    _ => failure,
+                }
             }
             _ => Failure::unreadable(error.to_string()),
         }

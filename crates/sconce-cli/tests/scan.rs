@@ -198,10 +198,18 @@ fn what_is_clean_is_written_and_the_rest_named() {
     assert_eq!(verdict(path.to_str().unwrap()), (0, "clean".to_owned()));
     assert!(run.json()["tensors"].as_u64().unwrap() > 0);
     assert!(!run.json()["dropped"].as_array().unwrap().is_empty());
-    // Of a payload alone nothing is left, and nothing is written.
+    // A payload is left out by its name.
     let (run, path) = clean("bad/hostile_system.pt");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(run.json()["dropped"][0]["what"], "os.system");
+    assert_eq!(verdict(path.to_str().unwrap()).1, "clean");
+    // Where nothing is left, nothing is written.
+    let payload = folder.path().join("payload.pkl");
+    fs::write(&payload, b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R.").unwrap();
+    let out = folder.path().join("nothing.pt");
+    let run = sconce(&["clean", payload.to_str().unwrap(), out.to_str().unwrap()]);
     assert_eq!(run.code, 2, "{}", run.out);
-    assert!(!path.exists());
+    assert!(!out.exists());
 }
 
 #[test]

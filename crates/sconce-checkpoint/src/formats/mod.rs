@@ -102,7 +102,7 @@ fn not_a_checkpoint(source: &Source, identity: &Identity) -> Error {
     {
         return Error::from(error);
     }
-    let message = format!("this is not a checkpoint but {}", with_article(kind.description()));
+    let message = format!("this is {}, not a checkpoint", with_article(kind.description()));
     let mut error = Error::new(ErrorKind::NotACheckpoint, message);
     if !identity.detail.is_empty() {
         error = error.with_note(identity.detail.clone());

@@ -107,7 +107,7 @@ kinds! {
         Some("if it was downloaded, it may be a server's error reply: look at it, fetch it again");
     Json, "json", "JSON document", false,
         Some("it holds no tensors: look for the checkpoint next to it");
-    Text, "text", "text", false, Some("it holds no tensors: look at it in an editor");
+    Text, "text", "text file", false, Some("it holds no tensors: look at it in an editor");
     Pdf, "pdf", "PDF document", false,
         Some("this is a document: check that the path is the one you meant");
     Png, "png", "PNG picture", false, IMAGE;

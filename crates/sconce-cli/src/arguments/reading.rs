@@ -17,6 +17,20 @@ pub struct Input {
     pub load: Load,
 }
 
+/// Files to read, and how.
+#[derive(Debug, Args)]
+pub struct Inputs {
+    /// Files, or quoted patterns such as 'models/*.pt'; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<OsString>,
+    /// Go through folders, to every file in them that opens (links are not followed)
+    #[arg(short, long)]
+    pub recursive: bool,
+    /// How to read them.
+    #[command(flatten)]
+    pub load: Load,
+}
+
 /// How files are read.
 #[derive(Debug, Clone, Args)]
 pub struct Load {

@@ -2,8 +2,21 @@
 
 use sconce::tensor::DType;
 
+/// The name of a dtype, as PyTorch has it or in short: `bfloat16` or `bf16`.
 pub fn dtype(text: &str) -> Result<DType, String> {
-    text.parse().map_err(|error: sconce::tensor::Error| error.to_string())
+    let name = match text.to_ascii_lowercase().as_str() {
+        "bf16" => "bfloat16",
+        "fp16" | "f16" | "half" => "float16",
+        "fp32" | "f32" => "float32",
+        "fp64" | "f64" => "float64",
+        "i8" => "int8",
+        "i16" => "int16",
+        "i32" => "int32",
+        "i64" => "int64",
+        "u8" => "uint8",
+        _ => text,
+    };
+    name.parse().map_err(|error: sconce::tensor::Error| error.to_string())
 }
 
 /// As [`size`], but GB are those of Hugging Face and disk makers: powers of ten.

@@ -134,6 +134,11 @@ impl Out {
         self.sink.write_all(bytes).map_err(not_written)
     }
 
+    /// Writes out what has been printed so far.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.sink.flush().map_err(not_written)
+    }
+
     /// Writes everything out and waits for the pager.
     pub fn finish(&mut self) -> Result<(), Failure> {
         let flushed = self.sink.flush().map_err(not_written);

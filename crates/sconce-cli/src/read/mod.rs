@@ -3,3 +3,4 @@
 pub mod archive;
 pub mod open;
 pub mod paths;
+pub mod several;

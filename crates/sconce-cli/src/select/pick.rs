@@ -133,6 +133,12 @@ fn not_found(checkpoint: &Checkpoint, wanted: &str) -> Failure {
     let failure = Failure::usage(format!("nothing in the file is called '{wanted}'"))
         .in_file(checkpoint.source().name());
     let close = suggest::closest(wanted, names.iter().map(String::as_str), 3);
+    // A part of names is asked for by a pattern.
+    let parts = names.iter().filter(|name| name.contains(wanted)).count();
+    if parts > 0 && !wanted.is_empty() && !names.iter().any(|name| name == wanted) {
+        let message = format!("nothing matches '{wanted}'; try '*{wanted}*'");
+        return Failure::usage(message).in_file(checkpoint.source().name());
+    }
     if close.is_empty() {
         let file = checkpoint.source().name();
         return failure.help(format!("sconce ls {file}   lists the tensors"));

@@ -14,6 +14,7 @@ use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, count};
 use crate::read::open::{self, Say};
 use crate::write::saving;
+use crate::write::wrote::wrote;
 
 /// `sconce clean`.
 #[derive(Debug, Args)]
@@ -108,12 +109,11 @@ fn report(
     out: &mut Out,
     say: Say,
 ) -> Result<(), Failure> {
-    let output = args.output.to_string_lossy();
     if args.json {
         return out.json(&Document {
             schema_version: SCHEMA_VERSION,
             input,
-            output: &output,
+            output: &args.output.to_string_lossy(),
             tensors: cleaner.tensors,
             values: cleaner.values,
             dropped: &cleaner.dropped,
@@ -134,7 +134,7 @@ fn report(
     let kept =
         format!("{}, {}", count(cleaner.tensors, "tensor"), count(cleaner.values, "other value"));
     remark(Line::new().dim("  kept     ").plain(kept));
-    remark(Line::new().dim("  wrote    ").plain(output).dim("  (scanned: clean)"));
+    remark(wrote(&args.output, "torch.save layout, scanned: clean"));
     Ok(())
 }
 

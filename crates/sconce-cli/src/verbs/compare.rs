@@ -118,6 +118,7 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
         let verdict = match (row.equal, &row.note, row.differing) {
             (true, ..) => "equal".to_owned(),
             (_, Some(note), _) => note.clone(),
+            (_, None, Some(1)) => "1 number differs".to_owned(),
             (_, None, Some(differing)) => format!("{differing} numbers differ"),
             _ => "differs".to_owned(),
         };
@@ -130,8 +131,9 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let text = match differing {
         0 => format!("{} equal within {:e}", count(rows.len(), "output"), args.tol),
         _ => format!(
-            "{differing} of {} differ by more than {:e}",
+            "{differing} of {} {} by more than {:e}",
             count(rows.len(), "output"),
+            if differing == 1 { "differs" } else { "differ" },
             args.tol
         ),
     };

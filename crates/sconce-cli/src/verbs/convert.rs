@@ -390,8 +390,12 @@ fn nothing_taken(checkpoint: &Checkpoint, args: &ConvertArgs) -> Failure {
         }
     }
     let close = suggest::closest(take, heads.iter().copied(), 3);
-    let shown = if close.is_empty() { heads.into_iter().take(5).collect() } else { close };
-    let failure = Failure::usage(format!("nothing is below '{take}'")).in_file(file);
+    if let [first, ..] = &close[..] {
+        let message = format!("no entry '{take}'; did you mean '{first}'?");
+        return Failure::usage(message).in_file(file);
+    }
+    let shown: Vec<&str> = heads.into_iter().take(5).collect();
+    let failure = Failure::usage(format!("no entry '{take}'")).in_file(file);
     if shown.is_empty() { failure } else { failure.help(format!("there is: {}", shown.join(", "))) }
 }
 

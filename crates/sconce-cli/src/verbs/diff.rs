@@ -543,8 +543,16 @@ fn summary(counts: &Counts) -> Line {
         (counts.added, "added", Style::Warn),
         (counts.removed, "removed", Style::Warn),
         (counts.renamed, "renamed", Style::Warn),
-        (counts.dtype, "of another dtype", Style::Warn),
-        (counts.shape, "of another shape", Style::Warn),
+        (
+            counts.dtype,
+            if counts.dtype == 1 { "differs in dtype" } else { "differ in dtype" },
+            Style::Warn,
+        ),
+        (
+            counts.shape,
+            if counts.shape == 1 { "differs in shape" } else { "differ in shape" },
+            Style::Warn,
+        ),
         (counts.values_changed, "not tensors and changed", Style::Warn),
     ];
     for (number, label, style) in parts {

@@ -15,6 +15,7 @@ use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
 use crate::read::open::{self, Say};
 use crate::select::glob::Glob;
+use crate::write::wrote::wrote;
 use crate::write::{opaque_callables, overflow};
 
 /// `sconce edit`.
@@ -182,9 +183,9 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
         for line in summary(&rows) {
             output::remark(say.color, &line);
         }
-        let target = target.map(Path::to_string_lossy).unwrap_or_default();
-        let line = Line::new().dim("  wrote    ").add(Style::Strong, target);
-        output::remark(say.color, &line);
+        if let Some(target) = target {
+            output::remark(say.color, &wrote(target, "torch.save layout"));
+        }
     }
     Ok(Outcome::Clean)
 }

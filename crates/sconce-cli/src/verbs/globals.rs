@@ -5,10 +5,11 @@ use sconce::checkpoint::{ErrorKind, GlobalUse, Policy};
 use sconce::scan::{Report, Rule, Verdict as Word};
 use serde::Serialize;
 
-use crate::arguments::reading::{Input, PolicyChoice};
+use crate::arguments::reading::{Input, Inputs, PolicyChoice};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
 use crate::read::open::{self, Say};
+use crate::read::several;
 use crate::report::safe_globals::{self, Needed};
 use crate::report::safety;
 
@@ -19,9 +20,9 @@ unpickle. The last lines say what is to be thought of the file: clean, unknown, 
 dangerous. --python proposes nothing that runs code or reaches outside: it says what that is, and \
 the exit code is 1.")]
 pub struct GlobalsArgs {
-    /// The file.
+    /// The files.
     #[command(flatten)]
-    pub input: Input,
+    pub input: Inputs,
     /// Print the Python that lets torch.load(weights_only=True) read the file, if you trust it
     #[arg(long, conflicts_with = "json")]
     pub python: bool,
@@ -68,9 +69,15 @@ struct Verdicts {
 
 /// Exit code 1 when the file breaks off before its end.
 pub fn run(args: &GlobalsArgs, out: &mut Out, say: Say) -> Verdict {
+    several::each(&args.input, args.json || args.python, out, say, |input, out| {
+        one(args, input, out, say)
+    })
+}
+
+fn one(args: &GlobalsArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     let load = &args.input.load;
-    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
-    let file = open::name(&args.input.file);
+    let source = open::source(&input.file, open::map_mode(load), &open::limits(load))?;
+    let file = open::name(&input.file);
     // The question is what the file names, so a policy or a damaged tensor must not end the reading.
     let mut inspect = load.clone();
     inspect.policy = PolicyChoice::Inspect;

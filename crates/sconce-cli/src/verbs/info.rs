@@ -9,10 +9,11 @@ use sconce::scan::{Report, Rule};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
-use crate::arguments::reading::{Input, PolicyChoice};
+use crate::arguments::reading::{Input, Inputs, PolicyChoice};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION, Style, count, grouped};
 use crate::read::open::{self, Say};
+use crate::read::several;
 use crate::report::numbers::dims;
 use crate::report::program::Program;
 use crate::report::safety;
@@ -22,9 +23,9 @@ use crate::select::pick;
 /// `sconce info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// The file.
+    /// The files.
     #[command(flatten)]
-    pub input: Input,
+    pub input: Inputs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -130,10 +131,14 @@ struct PolicyVerdict {
 
 /// Exit code 1 when the policy refuses the file.
 pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
+    several::each(&args.input, true, out, say, |input, out| one(args, input, out, say))
+}
+
+fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     let load = &args.input.load;
-    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    let source = open::source(&input.file, open::map_mode(load), &open::limits(load))?;
     let identity = identify(&source);
-    let name = open::name(&args.input.file);
+    let name = open::name(&input.file);
     let policy = (load.policy == PolicyChoice::WeightsOnly)
         .then(|| open::options(load).open_source(source.clone()).err());
     let mut inspect = load.clone();
@@ -145,7 +150,7 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
     let checkpoint = match (opened, &program) {
         (Ok(checkpoint), _) => checkpoint,
         (Err(error), Some(Ok(program))) if error.kind() == ErrorKind::Unsupported => {
-            return program_alone(args, &source, &identity, program, &report, out);
+            return program_alone(args, input, &source, &identity, program, &report, out);
         }
         (Err(error), _) => {
             let error = policy.clone().flatten().unwrap_or(error);
@@ -153,7 +158,7 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
             // What is no checkpoint has no card, unless there is something to warn of.
             let only = report.findings.iter().all(|finding| finding.rule == Rule::NotACheckpoint);
             if !only || args.json {
-                broken(args, &source, &identity, &report, &failure, out)?;
+                broken(args, input, &source, &identity, &report, &failure, out)?;
             }
             return Err(failure);
         }
@@ -176,7 +181,7 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
     if args.json {
         out.json(&card.document(&name, policy))?;
     } else {
-        card.print(&name, &args.input, policy, out)?;
+        card.print(&name, input, policy, out)?;
         print_remarks(&checkpoint, say);
     }
     if let Some(error) = no_program.filter(|_| !say.quiet) {
@@ -189,13 +194,14 @@ pub fn run(args: &InfoArgs, out: &mut Out, say: Say) -> Verdict {
 /// program.
 fn program_alone(
     args: &InfoArgs,
+    input: &Input,
     source: &Source,
     identity: &Identity,
     program: &Program,
     report: &Report,
     out: &mut Out,
 ) -> Verdict {
-    let file = open::name(&args.input.file);
+    let file = open::name(&input.file);
     if args.json {
         out.json(&ProgramDocument {
             schema_version: SCHEMA_VERSION,
@@ -210,7 +216,7 @@ fn program_alone(
         })?;
         return Ok(Outcome::Clean);
     }
-    out.line(&plain_heading(args, source, identity, out))?;
+    out.line(&plain_heading(input, source, identity, out))?;
     let mut sections = program.whole(&file, out);
     // The last section names other verbs.
     let at = sections.len().saturating_sub(1);
@@ -220,13 +226,13 @@ fn program_alone(
 }
 
 /// The heading of a card that has no checkpoint to ask.
-fn plain_heading(args: &InfoArgs, source: &Source, identity: &Identity, out: &Out) -> Line {
+fn plain_heading(input: &Input, source: &Source, identity: &Identity, out: &Out) -> Line {
     let detail = match identity.detail.as_str() {
         "" => String::new(),
         detail => format!(" ({detail})"),
     };
     Line::new()
-        .add(Style::Strong, open::short_name(&args.input.file))
+        .add(Style::Strong, open::short_name(&input.file))
         .plain(format!("  {}{detail}  ", identity.kind.description()))
         .add(Style::Number, out.sizes().show(source.len()))
 }
@@ -234,13 +240,14 @@ fn plain_heading(args: &InfoArgs, source: &Source, identity: &Identity, out: &Ou
 /// The card of a file that does not open: what it is, and what is to be thought of it.
 fn broken(
     args: &InfoArgs,
+    input: &Input,
     source: &Source,
     identity: &Identity,
     report: &Report,
     failure: &Failure,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let file = open::name(&args.input.file);
+    let file = open::name(&input.file);
     if args.json {
         return out.json(&BrokenDocument {
             schema_version: SCHEMA_VERSION,
@@ -254,7 +261,7 @@ fn broken(
             error: failure.message().to_owned(),
         });
     }
-    out.line(&plain_heading(args, source, identity, out))?;
+    out.line(&plain_heading(input, source, identity, out))?;
     print_sections(vec![("safety", safety::lines(report, &file))], out)
 }
 

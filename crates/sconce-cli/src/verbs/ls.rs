@@ -8,12 +8,13 @@ use sconce::checkpoint::Checkpoint;
 use sconce::tensor::{DType, Tensor};
 use serde::Serialize;
 
-use crate::arguments::reading::Input;
+use crate::arguments::reading::{Input, Inputs};
 use crate::arguments::selection::Names;
 use crate::arguments::values::dtype;
 use crate::error::{Failure, Outcome};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Separated, Style, Table, count, grouped};
 use crate::read::open::{self, Say};
+use crate::read::several;
 use crate::report::elements;
 use crate::report::numbers::natural;
 use crate::report::tensor_rows::{self, Row};
@@ -23,9 +24,9 @@ use crate::select::pick;
 /// `sconce ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
-    /// The file.
+    /// The files.
     #[command(flatten)]
-    pub input: Input,
+    pub input: Inputs,
     /// Show layout, stride, offset, storage, device and requires_grad too
     #[arg(short, long)]
     pub long: bool,
@@ -120,7 +121,13 @@ struct Totals {
 }
 
 pub fn run(args: &LsArgs, out: &mut Out, say: Say) -> Verdict {
-    let checkpoint = open::checkpoint(&args.input, say)?;
+    several::each(&args.input, args.form.json || args.form.jsonl, out, say, |input, out| {
+        one(args, input, out, say)
+    })
+}
+
+fn one(args: &LsArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
+    let checkpoint = open::checkpoint(input, say)?;
     let filter = Filter::new(&args.names.include, &args.names.exclude)?;
     let mut listed = tensor_rows::rows(&checkpoint);
     let firsts = first_names(&listed);
@@ -135,7 +142,7 @@ pub fn run(args: &LsArgs, out: &mut Out, say: Say) -> Verdict {
     let rows: Vec<&Row> = listed.iter().map(|(row, _)| row).collect();
     if args.form.json {
         let arrays = arrays(&checkpoint, &filter);
-        let file = open::name(&args.input.file);
+        let file = open::name(&input.file);
         let format = checkpoint.format().name();
         let totals = totals(&rows);
         let schema_version = SCHEMA_VERSION;

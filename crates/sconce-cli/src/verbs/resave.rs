@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::arguments::reading::Input;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, SCHEMA_VERSION};
+use crate::output::{self, Out, SCHEMA_VERSION};
 use crate::read::open::{self, Say};
 use crate::write::atomic::AtomicFile;
 use crate::write::opaque_callables;
+use crate::write::wrote::wrote;
 
 /// `sconce resave`.
 #[derive(Debug, Args)]
@@ -68,7 +69,7 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
             return Err(file.failure().unwrap_or_else(|| archive::failure(error, &input)));
         }
         file.commit()?;
-        ("torchscript", "torch.jit.save")
+        ("torchscript", "TorchScript, torch.jit.save layout")
     } else {
         if !args.extra.is_empty() || args.no_extra {
             let message = "only TorchScript archives have extra files";
@@ -83,15 +84,14 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
             return Err(file.failure().unwrap_or_else(|| Failure::from(error).in_file(input)));
         }
         file.commit()?;
-        ("zip", "torch.save")
+        ("zip", "zip, torch.save layout")
     };
     let output = target.to_string_lossy();
     if args.json {
         let (input, output) = (input.as_str(), output.as_ref());
         out.json(&Document { schema_version: SCHEMA_VERSION, input, output, format })?;
     } else if !say.quiet {
-        let text = format!("{output} as {writer} does");
-        output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+        output::remark(say.color, &wrote(target, writer));
     }
     Ok(Outcome::Clean)
 }

@@ -2,6 +2,7 @@
 //! Face's libraries lay them out (`split_torch_state_dict_into_shards` of huggingface_hub).
 
 use std::collections::HashMap;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -113,6 +114,8 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     };
     let index = (files.len() > 1).then(|| file_set::index_name(prefix));
     if !args.dry_run {
+        fs::create_dir_all(&args.directory)
+            .map_err(|error| cannot_write(&args.directory, &error))?;
         let progress = Progress::new("writing", total_size, say.quiet || args.json);
         write(args, &draft, &shards, &files, index.as_deref(), total_size, &progress)?;
     }

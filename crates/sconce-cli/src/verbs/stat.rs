@@ -6,11 +6,12 @@ use rayon::prelude::*;
 use sconce::tensor::{ErrorKind, Stats, Tensor};
 use serde::Serialize;
 
-use crate::arguments::reading::Input;
+use crate::arguments::reading::{Input, Inputs};
 use crate::arguments::selection::Names;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, grouped};
 use crate::read::open::{self, Say};
+use crate::read::several;
 use crate::report::numbers::{self, short_number};
 use crate::report::statistics::StatisticsRow;
 use crate::select::glob::Filter;
@@ -18,9 +19,9 @@ use crate::select::glob::Filter;
 /// `sconce stat`.
 #[derive(Debug, Args)]
 pub struct StatArgs {
-    /// The file.
+    /// The files.
     #[command(flatten)]
-    pub input: Input,
+    pub input: Inputs,
     /// Which names.
     #[command(flatten)]
     pub names: Names,
@@ -81,7 +82,11 @@ struct Row {
 
 /// Exit code 1 when `--fail-on` found something.
 pub fn run(args: &StatArgs, out: &mut Out, say: Say) -> Verdict {
-    let checkpoint = open::checkpoint(&args.input, say)?;
+    several::each(&args.input, args.json, out, say, |input, out| one(args, input, out, say))
+}
+
+fn one(args: &StatArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
+    let checkpoint = open::checkpoint(input, say)?;
     let filter = Filter::new(&args.names.include, &args.names.exclude)?;
     let mut tensors = checkpoint.tensors();
     tensors.retain(|named| filter.accepts(&named.name));
@@ -102,7 +107,7 @@ pub fn run(args: &StatArgs, out: &mut Out, say: Say) -> Verdict {
         rows.retain(|row| !row.found.is_empty());
     }
     if args.json {
-        let file = open::name(&args.input.file);
+        let file = open::name(&input.file);
         let schema_version = SCHEMA_VERSION;
         out.json(&Document { schema_version, file: &file, tensors: rows, anomalous })?;
         return Ok(Outcome::found(failed));
@@ -112,9 +117,9 @@ pub fn run(args: &StatArgs, out: &mut Out, say: Say) -> Verdict {
     if !args.no_header {
         let style = if anomalous == 0 { Style::Good } else { Style::Warn };
         let odd = match anomalous {
-            0 => "nothing odd".to_owned(),
-            1 => "1 with something odd".to_owned(),
-            n => format!("{n} with something odd"),
+            0 => "no anomalies".to_owned(),
+            1 => "1 tensor with anomalies".to_owned(),
+            n => format!("{n} tensors with anomalies"),
         };
         out.line(&Line::new().plain(count(total, "tensor")).dim(" · ").add(style, odd))?;
     }

@@ -13,10 +13,11 @@ use sconce::scan::{Report, Rule, Verdict as Word};
 use sconce::source::Source;
 use serde::Serialize;
 
-use crate::arguments::reading::Input;
+use crate::arguments::reading::{Input, Inputs};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, Progress, SCHEMA_VERSION, Style, count};
 use crate::read::open::{self, Say};
+use crate::read::several;
 use crate::report::{elements, safety};
 
 /// `sconce verify`.
@@ -25,9 +26,9 @@ use crate::report::{elements, safety};
 is loaded, and what stands behind the end of a pickle or of the file. Classes that are only on no \
 list of PyTorch's are none: sconce globals names them.")]
 pub struct VerifyArgs {
-    /// The file.
+    /// The files.
     #[command(flatten)]
-    pub input: Input,
+    pub input: Inputs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -70,9 +71,13 @@ struct Finding {
 
 /// Exit code 1 when something is wrong, 2 when the file cannot be read at all.
 pub fn run(args: &VerifyArgs, out: &mut Out, say: Say) -> Verdict {
+    several::each(&args.input, args.json, out, say, |input, out| one(args, input, out, say))
+}
+
+fn one(args: &VerifyArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     let load = &args.input.load;
-    let file = open::name(&args.input.file);
-    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    let file = open::name(&input.file);
+    let source = open::source(&input.file, open::map_mode(load), &open::limits(load))?;
     let identity = identify(&source);
     let mut findings = Vec::new();
     let records = archive(&source, None, args, say, &mut findings)

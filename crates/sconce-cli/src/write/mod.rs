@@ -5,3 +5,4 @@ pub mod file_set;
 pub mod opaque_callables;
 pub mod overflow;
 pub mod saving;
+pub mod wrote;

@@ -53,7 +53,7 @@ fn value(input: &OsStr, generator: &mut Generator) -> Result<Option<IValue>, Fai
         return made.map(Some).map_err(|why| Failure::usage(format!("--input {text}: {why}")));
     }
     if !Path::new(input).exists() {
-        let message = format!("--input {text}: this is neither a file nor a value");
+        let message = format!("--input {text}: no file '{text}', and not a Python literal");
         return Err(Failure::usage(message).help(
             "values are Python literals (3, [1, 2.5], '\"text\"', None) and zeros(1,3), \
              ones, rand, randn, full, arange, tensor([[1.5]])",

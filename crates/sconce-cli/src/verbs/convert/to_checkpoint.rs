@@ -15,6 +15,7 @@ use crate::read::open::{self, Say};
 use crate::select::glob::Glob;
 use crate::verbs::edit;
 use crate::write::saving::{self, refused};
+use crate::write::wrote::wrote;
 use crate::write::{opaque_callables, overflow};
 
 #[derive(Serialize)]
@@ -102,10 +103,11 @@ pub fn run(
         for line in edit::summary(&rows) {
             output::remark(say.color, &line);
         }
-        let done = if args.dry_run { "would write" } else { "wrote" };
-        let line = Line::new()
-            .dim(format!("  {done:8} "))
-            .plain(format!("{} as torch.save does", target.to_string_lossy()));
+        let line = match args.dry_run {
+            true => Line::new().dim("  would write ").plain(target.to_string_lossy()),
+            false if saving.legacy => wrote(target, "legacy stream, torch.save layout"),
+            false => wrote(target, "zip, torch.save layout"),
+        };
         output::remark(say.color, &line);
     }
     Ok(Outcome::Clean)
