@@ -17,6 +17,7 @@ use sconce_tensor::Storage;
 
 use crate::Error;
 use crate::debug::DebugWriter;
+use crate::deflater::{Deflater, Deflating};
 use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
@@ -180,21 +181,21 @@ struct Prepared {
 
 struct Code {
     /// Record name, text, debug records.
-    files: Vec<(String, String, Vec<u8>)>,
+    files: Vec<(String, Deflating, Deflating)>,
     constants: Vec<Constant>,
     version: u64,
 }
 
 impl Prepared {
-    fn write<W: Write>(&self, mut archive: ArchiveWriter<W>) -> Result<W, Error> {
+    fn write<W: Write>(self, mut archive: ArchiveWriter<W>) -> Result<W, Error> {
         for (name, bytes) in &self.extra {
             archive.write_record(&format!("extra/{name}"), bytes)?;
         }
         write_storages(&mut archive, "data/", &self.object.storages)?;
         archive.write_record("data.pkl", &self.object.bytes)?;
-        for (name, text, debug) in &self.code.files {
-            archive.write_compressed(name, text.as_bytes())?;
-            archive.write_compressed(&format!("{name}.debug_pkl"), debug)?;
+        for (name, text, debug) in self.code.files {
+            archive.write_deflated(&name, &text.finish())?;
+            archive.write_deflated(&format!("{name}.debug_pkl"), &debug.finish())?;
         }
         write_storages(&mut archive, "constants/", &self.constants.storages)?;
         archive.write_record("constants.pkl", &self.constants.bytes)?;
@@ -279,6 +280,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
         index += 1;
     }
     let mut debug = DebugWriter::default();
+    let mut deflater = Deflater::new();
     let mut version = MIN_VERSION;
     let mut out = Vec::with_capacity(files.printers.len());
     for (qualifier, printer) in files.printers {
@@ -287,7 +289,8 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
         let records: Vec<_> =
             file.records.into_iter().map(|record| (record.offset as u32, record.range)).collect();
         let name = format!("code/{}.py", qualifier.replace('.', "/"));
-        out.push((name, file.text, debug.pickle(records)));
+        let text = deflater.deflate(file.text.into_bytes());
+        out.push((name, text, deflater.deflate(debug.pickle(records))));
     }
     Ok(Code { files: out, constants: constants.into_values(), version })
 }
