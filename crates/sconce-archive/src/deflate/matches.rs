@@ -243,3 +243,98 @@ fn alike(a: &[u8], b: &[u8]) -> usize {
     let rest = rest_a.iter().zip(rest_b).take_while(|(a, b)| a == b).count();
     words_a.len() * 8 + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The original's way: each place of a chain is looked at, in chains of one link for each position.
+    struct Plain<'d> {
+        data: &'d [u8],
+        chains: Chains,
+        entered: usize,
+    }
+
+    impl Plain<'_> {
+        fn find(&mut self, here: usize, behind: usize, mut len: usize) -> (usize, usize) {
+            let ahead = (self.data.len() - here).min(MAX_MATCH);
+            while self.entered + 3 <= here + ahead {
+                self.chains.enter(self.entered, hash_of_three(word(self.data, self.entered)));
+                self.entered += 1;
+            }
+            let byte = |at: usize| self.data[at];
+            let (mut place, mut distance) = (here, 0);
+            let mut groups = GROUPS[usize::from(len >= GOOD)];
+            while ahead > len {
+                groups -= 1;
+                if groups == 0 {
+                    break;
+                }
+                let mut is_alike = false;
+                for _ in 0..3 {
+                    let before = self.chains.before[place & MASK];
+                    let back = usize::from((here as u16).wrapping_sub(before));
+                    if before == 0 || back == 0 || back > behind {
+                        return (len, distance);
+                    }
+                    place = here - back;
+                    is_alike = byte(place + len) == byte(here + len)
+                        && byte(place + len - 1) == byte(here + len - 1);
+                    if is_alike {
+                        break;
+                    }
+                }
+                let alike = (0..ahead).take_while(|&at| byte(place + at) == byte(here + at)).count();
+                if is_alike && alike > len {
+                    (len, distance) = (alike, here - place);
+                }
+            }
+            (len, distance)
+        }
+    }
+
+    /// Records with counters, words and noise, by turns: long chains, far repeats and places of long ago.
+    fn records(len: usize) -> Vec<u8> {
+        let mut state = 7u32;
+        let mut next = |below: u32| {
+            state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            (state >> 16) % below
+        };
+        let mut data = Vec::with_capacity(len);
+        let mut counter = 0u32;
+        while data.len() < len {
+            counter += next(3);
+            match next(40) {
+                0 => data.extend((0..next(900)).map(|_| next(256) as u8)),
+                1..8 => data.extend(format!("x{counter} = f(x{})\n", next(9)).bytes()),
+                _ => {
+                    data.extend([0x87, 0x4A]);
+                    data.extend((counter * 8).to_le_bytes());
+                    data.extend([0x85, 0, 0x6A, 0x49, next(2) as u8, 0x4A]);
+                }
+            }
+        }
+        data
+    }
+
+    #[test]
+    fn what_is_looked_up_beforehand_changes_no_repeat() {
+        let data = records(300_000);
+        let mut window = Window::new(&data);
+        let chains = Chains::new();
+        let mut plain = Plain { data: &data, chains, entered: 0 };
+        let (mut longer, mut last) = (0, 2);
+        while window.ahead() > 0 {
+            window.fill();
+            let (here, behind) = (window.position(), window.behind());
+            for len in [2, last] {
+                let found = window.find(len);
+                assert_eq!(found, plain.find(here, behind, len), "at {here}, longer than {len}");
+                longer += usize::from(found.1 > 0);
+                last = if len == 2 { found.0 } else { last };
+            }
+            window.advance(1);
+        }
+        assert!(longer > 100_000, "{longer}");
+    }
+}
