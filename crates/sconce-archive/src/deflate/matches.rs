@@ -284,7 +284,8 @@ mod tests {
                         break;
                     }
                 }
-                let alike = (0..ahead).take_while(|&at| byte(place + at) == byte(here + at)).count();
+                let alike =
+                    (0..ahead).take_while(|&at| byte(place + at) == byte(here + at)).count();
                 if is_alike && alike > len {
                     (len, distance) = (alike, here - place);
                 }
