@@ -39,4 +39,6 @@ pub use directory::{Directory, Entry, Method};
 pub use error::{Error, ErrorKind};
 pub use serialization_id::{NameSet, serialization_id};
 pub use tar::{TarArchive, TarMember};
-pub use writer::{ArchiveWriter, ByteOrder, Layout, RecordWriter, WriterOptions, archive_name};
+pub use writer::{
+    ArchiveWriter, ByteOrder, Deflated, Layout, RecordWriter, WriterOptions, archive_name,
+};

@@ -288,6 +288,69 @@ fn tensors_larger_than_memory_are_not_gone_over() {
     }
 }
 
+/// What an operator needs for itself is asked for before it is taken: the program is told, and the process goes on.
+#[test]
+fn scratch_of_operators_is_refused_before_it_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("scratch.py");
+    let cases = [
+        (6, "torch.linalg.inv(x)"),
+        (6, "torch.linalg.det(x)"),
+        (6, "torch.linalg.slogdet(x)"),
+        (6, "torch.linalg.lu_factor(x)"),
+        (6, "torch.linalg.cholesky(x)"),
+        (6, "torch.linalg.ldl_factor(x)"),
+        (6, "torch.linalg.solve(x, x)"),
+        (6, "torch.linalg.solve_triangular(x, x, upper=True)"),
+        (6, "torch.linalg.lu_solve(x, torch.ones([512], dtype=torch.int32), x)"),
+        (6, "torch.linalg.ldl_solve(x, torch.ones([512], dtype=torch.int32), x)"),
+        (6, "torch.cholesky_solve(x, x)"),
+        (6, "torch.cholesky_inverse(x)"),
+        (6, "torch.linalg.householder_product(x, x[0])"),
+        (6, "torch.ormqr(x, x[0], x)"),
+        (6, "torch.geqrf(x)"),
+        (6, "torch.lu_unpack(x, torch.ones([512], dtype=torch.int32))"),
+        (6, "torch.linalg.lstsq(x, x)"),
+        (6, "torch.linalg.pinv(x)"),
+        (6, "torch.linalg.svd(x)"),
+        (6, "torch.fft.fft(x.flatten())"),
+        (4, "torch.fft.rfft(x.flatten())"),
+        (6, "torch.fft.irfft(x.flatten())"),
+        (6, "torch.fft.fft(x.flatten()[:262139])"),
+        (6, "torch.conv1d(x.reshape(1, 4, -1), x[:4, :124].reshape(4, 4, 31))"),
+        (6, "torch.conv_tbc(x.reshape(-1, 1, 4), x[:31, :16].reshape(31, 4, 4), x[0, :4])"),
+        (6, "torch.conv_transpose1d(x.reshape(1, 4, -1), x[:4, :124].reshape(4, 4, 31))"),
+        (6, "torch.conv_transpose2d(x.reshape(1, 4, 256, 256), x[:4, :196].reshape(4, 4, 7, 7))"),
+        (
+            6,
+            "torch.conv_transpose3d(x.reshape(1, 4, 64, 32, 32), x[:4, :108].reshape(4, 4, 3, 3, 3))",
+        ),
+        (6, "torch.sort(x.flatten())"),
+        (4, "torch.unique(x)"),
+        (4, "torch.unique_consecutive(x)"),
+        (6, "torch.isin(x, x)"),
+        (6, "torch.combinations(x.flatten()[:1000])"),
+        (4, "str(x)"),
+    ];
+    let functions = cases
+        .iter()
+        .enumerate()
+        .map(|(at, (_, body))| format!("\n\ndef f{at}(x: torch.Tensor):\n    return {body}\n"));
+    std::fs::write(&program, format!("import torch\n{}", functions.collect::<String>())).unwrap();
+    for (at, (limit, body)) in cases.iter().enumerate() {
+        let function = format!("{}:f{at}", program.display());
+        let limit_flag = format!("--max-memory={limit}MiB");
+        let run = run(&["run", &function, &limit_flag, "-i", "rand(512,512)"]);
+        assert_eq!(run.code, 2, "{body}: {}", run.err);
+        let said = format!("memory limit of {limit} MiB exceeded: the program holds ");
+        assert!(
+            run.err.contains(&said) && run.err.contains(" and asks for "),
+            "{body}: {}",
+            run.err
+        );
+    }
+}
+
 #[test]
 fn limits_stop_a_program_without_end() {
     for (limit, said) in [

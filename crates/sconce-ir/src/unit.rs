@@ -187,6 +187,13 @@ impl Unit {
         &self.functions[id.0 as usize]
     }
 
+    /// Drops the graphs of all functions and methods.
+    pub fn drop_graphs(&mut self) {
+        for function in &mut self.functions {
+            function.graph = None;
+        }
+    }
+
     /// A function, to change it.
     pub fn function_mut(&mut self, id: FunctionId) -> &mut Function {
         &mut self.functions[id.0 as usize]

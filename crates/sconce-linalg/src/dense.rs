@@ -191,8 +191,12 @@ pub(crate) struct Batch<T> {
 }
 
 impl<T: Number> Batch<T> {
-    /// Reads a tensor of two dimensions or more.
+    /// Reads a tensor of two dimensions or more, for an operator that holds one matrix at a time.
     pub(crate) fn read(tensor: &Tensor) -> Result<Batch<T>> {
+        Batch::read_for(tensor, 1)
+    }
+
+    fn read_unasked(tensor: &Tensor) -> Result<Batch<T>> {
         let [batch @ .., rows, cols] = tensor.sizes() else {
             return Err(Error::runtime("expected a matrix or a batch of matrices"));
         };
@@ -203,12 +207,17 @@ impl<T: Number> Batch<T> {
     /// As [`Batch::read`], for an operator that holds at least so many matrices of this size at once: refuses,
     /// before anything is read, what would be more than may be held.
     pub(crate) fn read_for(tensor: &Tensor, working_matrices: usize) -> Result<Batch<T>> {
-        let [.., rows, cols] = tensor.sizes() else { return Batch::read(tensor) };
-        let matrix = usize::try_from(rows.saturating_mul(*cols)).unwrap_or(usize::MAX);
-        let all = usize::try_from(tensor.numel()).unwrap_or(usize::MAX);
-        let numbers = all.saturating_add(matrix.saturating_mul(working_matrices));
-        Memory::check_scratch(numbers.saturating_mul(size_of::<T>()))?;
-        Batch::read(tensor)
+        ask_for::<T>(&[(tensor, working_matrices)])?;
+        Batch::read_unasked(tensor)
+    }
+
+    /// As [`Batch::read_for`], of two tensors whose matrices are worked on side by side.
+    pub(crate) fn read_both(
+        first: (&Tensor, usize),
+        second: (&Tensor, usize),
+    ) -> Result<[Batch<T>; 2]> {
+        ask_for::<T>(&[first, second])?;
+        Ok([Batch::read_unasked(first.0)?, Batch::read_unasked(second.0)?])
     }
 
     /// How many matrices there are.
@@ -234,9 +243,23 @@ impl<T: Number> Batch<T> {
     }
 }
 
+/// Refuses, before anything is made of some tensors, what would be more than may be held: all their numbers, and
+/// so many matrices of each at once.
+pub(crate) fn ask_for<T>(tensors: &[(&Tensor, usize)]) -> Result<()> {
+    let numbers = tensors.iter().map(|(tensor, working_matrices)| {
+        let [.., rows, cols] = tensor.sizes() else { return 0 };
+        let matrix = usize::try_from(rows.saturating_mul(*cols)).unwrap_or(usize::MAX);
+        let all = usize::try_from(tensor.numel()).unwrap_or(usize::MAX);
+        all.saturating_add(matrix.saturating_mul(*working_matrices))
+    });
+    let numbers = numbers.fold(0, usize::saturating_add);
+    Memory::check_scratch(numbers.saturating_mul(size_of::<T>()))
+}
+
 /// A result that is filled one matrix after the other.
 pub(crate) struct Out<U> {
     sizes: Vec<i64>,
+    count: usize,
     data: Vec<U>,
 }
 
@@ -248,11 +271,14 @@ impl<U: Element> Out<U> {
     pub(crate) fn new(batch: &[i64], last: &[usize]) -> Result<Out<U>> {
         let sizes: Vec<i64> = batch.iter().copied().chain(last.iter().map(|&n| n as i64)).collect();
         let count = sizes.iter().fold(1, |all: usize, &size| all.saturating_mul(size as usize));
-        Memory::check(count.saturating_mul(size_of::<U>()))?;
-        Ok(Out { sizes, data: Vec::new() })
+        Memory::check_scratch(count.saturating_mul(size_of::<U>()))?;
+        Ok(Out { sizes, count, data: Vec::new() })
     }
 
     pub(crate) fn push(&mut self, data: &[U]) {
+        if self.data.is_empty() {
+            self.data.reserve_exact(self.count.max(data.len()));
+        }
         self.data.extend_from_slice(data);
     }
 

@@ -135,7 +135,7 @@ pub fn ldl_factor_ex(a: &Tensor, hermitian: bool) -> Result<[Tensor; 3]> {
     check_square(a, "torch.linalg.ldl_factor_ex", "A")?;
     check_computed(a, "torch.linalg.ldl_factor_ex")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 2)?;
         let n = matrices.rows;
         let mut factors: Out<T> = matrices.out(&[n, n])?;
         let (mut pivots, mut info): (Out<i32>, Out<i32>) = (matrices.out(&[n])?, matrices.out(&[])?);
@@ -191,7 +191,7 @@ pub fn ldl_solve(ld: &Tensor, pivots: &Tensor, b: &Tensor, hermitian: bool) -> R
         return Err(Error::runtime(format!("{name}: pivots are out of range")));
     }
     by_number!(ld, T => {
-        let (factors, sides) = (Batch::<T>::read(&wide)?, Batch::<T>::read(&sides)?);
+        let [factors, sides] = Batch::<T>::read_both((&wide, 1), (&sides, 2))?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         let step = n as usize;
         for (at, (factor, side)) in factors.matrices().zip(sides.matrices()).enumerate() {

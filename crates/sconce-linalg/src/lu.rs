@@ -3,7 +3,7 @@
 use sconce_kernels::{DType, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    Batch, Matrix, Number, Out, ask_for, broadcast_batches, by_number, check_computed, check_float,
     check_info, check_matrices, check_square,
 };
 use crate::lapack::{Lu, row_order, solve_lu, solve_lu_adjoint};
@@ -34,7 +34,7 @@ fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
 
 /// LU, pivots and info of a batch, each of which `then` sees as well.
 fn factor<T: Number>(a: &Tensor, mut then: impl FnMut(&Lu<T>)) -> Result<[Tensor; 3]> {
-    let matrices = Batch::<T>::read(a)?;
+    let matrices = Batch::<T>::read_for(a, 2)?;
     let (rows, cols) = (matrices.rows, matrices.cols);
     let mut lu: Out<T> = matrices.out(&[rows, cols])?;
     let mut pivots: Out<i32> = matrices.out(&[rows.min(cols)])?;
@@ -153,7 +153,7 @@ pub fn inv_ex(a: &Tensor) -> Result<[Tensor; 2]> {
     check_square(a, "linalg.inv", "A")?;
     check_float(a, "linalg.inv")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 3)?;
         let n = matrices.rows;
         let mut inverse: Out<T> = matrices.out(&[n, n])?;
         let mut info: Out<i32> = matrices.out(&[])?;
@@ -202,6 +202,7 @@ pub fn solve_ex(a: &Tensor, b: &Tensor, left: bool) -> Result<[Tensor; 4]> {
     let (wide, columns) = broadcast_batches(a, &columns)?;
     let columns = if left { columns } else { columns.transpose(-2, -1)? };
     let (x, lu, pivots, info) = by_number!(a, T => {
+        ask_for::<T>(&[(&columns, 2), (a, 2)])?;
         let sides = Batch::<T>::read(&columns)?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         if left && wide.sizes() == a.sizes() {
@@ -303,7 +304,7 @@ pub fn lu_solve(
     // X A = B is Aᴴ Xᴴ = Bᴴ.
     let columns = if left { columns } else { sconce_kernels::conj(&columns.transpose(-2, -1)?)? };
     let x = by_number!(lu, T => {
-        let (factors, sides) = (Batch::<T>::read(&wide)?, Batch::<T>::read(&columns)?);
+        let [factors, sides] = Batch::<T>::read_both((&wide, 1), (&columns, 2))?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         let step = n as usize;
         for (at, (factor, side)) in factors.matrices().zip(sides.matrices()).enumerate() {

@@ -53,7 +53,7 @@ pub fn geqrf(a: &Tensor) -> Result<[Tensor; 2]> {
     check_matrices(a, "torch.geqrf", "input")?;
     check_float(a, "torch.geqrf")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 2)?;
         let (m, n) = (matrices.rows, matrices.cols);
         let mut packed: Out<T> = matrices.out(&[m, n])?;
         let mut factors: Out<T> = matrices.out(&[m.min(n)])?;
@@ -89,7 +89,8 @@ pub fn householder_product(a: &Tensor, tau: &Tensor) -> Result<Tensor> {
     }
     check_reflections(a, tau, name)?;
     by_number!(a, T => {
-        let (matrices, factors) = (Batch::<T>::read(a)?, tau.to_dtype(T::DTYPE)?.to_vec::<T>()?);
+        let matrices = Batch::<T>::read_for(a, 3)?;
+        let factors = tau.to_dtype(T::DTYPE)?.to_vec::<T>()?;
         let mut q: Out<T> = matrices.out(&[m as usize, n as usize])?;
         for (at, matrix) in matrices.matrices().enumerate() {
             let factors = &factors[at * k as usize..(at + 1) * k as usize];
@@ -162,7 +163,7 @@ pub fn ormqr(
         )));
     }
     by_number!(a, T => {
-        let (matrices, others) = (Batch::<T>::read(a)?, Batch::<T>::read(other)?);
+        let [matrices, others] = Batch::<T>::read_both((a, 1), (other, 2))?;
         let factors = tau.to_dtype(T::DTYPE)?.to_vec::<T>()?;
         let mut out: Out<T> = others.out(&[others.rows, others.cols])?;
         for (at, (matrix, other)) in matrices.matrices().zip(others.matrices()).enumerate() {
@@ -194,7 +195,7 @@ pub fn solve_triangular(
     check_fit(a, b, left, name)?;
     let (a, b) = broadcast_batches(a, &b.to_dtype(a.dtype())?)?;
     by_number!(a, T => {
-        let (systems, sides) = (Batch::<T>::read(&a)?, Batch::<T>::read(&b)?);
+        let [systems, sides] = Batch::<T>::read_both((&a, 1), (&b, 2))?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         for (system, mut side) in systems.matrices().zip(sides.matrices()) {
             if left {
@@ -245,7 +246,7 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
     check_square(a, "linalg.cholesky", "A")?;
     check_computed(a, "linalg.cholesky")?;
     by_number!(a, T => {
-        let matrices = Batch::<T>::read(a)?;
+        let matrices = Batch::<T>::read_for(a, 4)?;
         let n = matrices.rows;
         let (mut factors, mut info): (Out<T>, Out<i32>) = (matrices.out(&[n, n])?, matrices.out(&[])?);
         for matrix in matrices.matrices() {
@@ -324,7 +325,7 @@ pub fn cholesky_inverse(factor: &Tensor, upper: bool) -> Result<Tensor> {
     check_square(factor, "cholesky_inverse", "A")?;
     check_float(factor, "cholesky_inverse")?;
     by_number!(factor, T => {
-        let matrices = Batch::<T>::read(factor)?;
+        let matrices = Batch::<T>::read_for(factor, 3)?;
         let n = matrices.rows;
         let mut out: Out<T> = matrices.out(&[n, n])?;
         for matrix in matrices.matrices() {
@@ -361,7 +362,7 @@ pub fn cholesky_solve(b: &Tensor, factor: &Tensor, upper: bool) -> Result<Tensor
     check_fit(factor, b, true, "cholesky_solve")?;
     let (factor, b) = broadcast_batches(factor, b)?;
     by_number!(factor, T => {
-        let (factors, sides) = (Batch::<T>::read(&factor)?, Batch::<T>::read(&b)?);
+        let [factors, sides] = Batch::<T>::read_both((&factor, 2), (&b, 1))?;
         let mut x: Out<T> = sides.out(&[sides.rows, sides.cols])?;
         for (factor, side) in factors.matrices().zip(sides.matrices()) {
             x.push(&solve_factored(&factor, upper, side).data);

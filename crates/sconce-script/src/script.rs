@@ -376,6 +376,12 @@ impl Scripted {
             placeholder(function)
         })
     }
+
+    /// The module, for whoever needs nothing else of this: where there is no other handle, nothing else holds
+    /// what the module is made of.
+    pub fn into_module(self) -> Module {
+        self.module().clone()
+    }
 }
 
 /// The name that is asked for, or that of the only function that there is, or of the only module.

@@ -1,6 +1,7 @@
 //! The text of one function or class, as `inspect.getsource` gives it and PyTorch aligns it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sconce_syntax::{Range, Source};
 
@@ -19,6 +20,8 @@ pub(crate) struct Snippet {
     source_lines: Vec<u32>,
     /// How much longer the first line is in `source`.
     leading: u32,
+    /// The line that was asked for last: the next place is seldom far from there.
+    last: AtomicUsize,
 }
 
 impl Snippet {
@@ -48,15 +51,34 @@ impl Snippet {
         let source = Source::new(aligned).with_filename(filename).with_starting_line(
             first_line.saturating_add(u32::try_from(first).unwrap_or(u32::MAX)),
         );
-        Self { source: Arc::new(source), text, lines, source_lines, leading }
+        Self {
+            source: Arc::new(source),
+            text,
+            lines,
+            source_lines,
+            leading,
+            last: AtomicUsize::new(0),
+        }
     }
 
     /// Where a byte of the parsed text is in the source.
     pub(crate) fn offset(&self, offset: u32) -> u32 {
-        let line = self.lines.partition_point(|&start| start <= offset).saturating_sub(1);
+        let line = self.line(offset);
         let start = self.lines.get(line).copied().unwrap_or(0);
         let source = self.source_lines.get(line).copied().unwrap_or(0);
         source + self.leading + (offset - start)
+    }
+
+    /// The line of a byte of the parsed text, counted from 0.
+    fn line(&self, offset: u32) -> usize {
+        let last = self.last.load(Ordering::Relaxed);
+        let begins = |line: usize| self.lines.get(line).is_some_and(|&start| start <= offset);
+        let near = [last, last + 1].into_iter().find(|&line| begins(line) && !begins(line + 1));
+        let line = near.unwrap_or_else(|| {
+            self.lines.partition_point(|&start| start <= offset).saturating_sub(1)
+        });
+        self.last.store(line, Ordering::Relaxed);
+        line
     }
 
     /// So many bytes of the source from where a byte of the parsed text is.
@@ -82,6 +104,7 @@ impl Snippet {
             lines: vec![0],
             source_lines: vec![self.source_lines.first().copied().unwrap_or(0)],
             leading: self.leading,
+            last: AtomicUsize::new(0),
             text,
         }
     }

@@ -9,6 +9,7 @@ mod constant_expressions;
 mod constants;
 mod custom_classes;
 mod debug;
+mod deflater;
 mod edit;
 mod error;
 mod freeze;

@@ -92,6 +92,11 @@ impl Module {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether no other handle leads to what it shares.
+    pub(crate) fn is_last_handle(&self) -> bool {
+        Arc::strong_count(&self.loaded) == 1
+    }
+
     pub(crate) fn value(&self) -> ValueId {
         self.value
     }

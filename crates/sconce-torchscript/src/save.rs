@@ -17,6 +17,7 @@ use sconce_tensor::Storage;
 
 use crate::Error;
 use crate::debug::DebugWriter;
+use crate::deflater::{Deflater, Deflating};
 use crate::module::{Loaded, Module};
 use crate::names::split;
 use crate::pickler::{Pickled, pickle_held, pickle_object};
@@ -142,6 +143,24 @@ impl SaveOptions {
         prepared.write(ArchiveWriter::new(writer, folder, WriterOptions::new())?)
     }
 
+    /// [`Self::save_as`] of a module that nobody needs afterwards: where this is the last handle to it, the
+    /// graphs of its program are dropped as soon as they have been printed, which saves a large program
+    /// much memory.
+    ///
+    /// # Errors
+    /// As [`Self::save`].
+    pub fn save_last<W: Write>(
+        &self,
+        module: Module,
+        writer: W,
+        path: impl AsRef<Path>,
+    ) -> Result<W, Error> {
+        let folder = archive_name(path.as_ref())?;
+        let prepared = self.prepare_with(&module, module.is_last_handle())?;
+        drop(module);
+        prepared.write(ArchiveWriter::new(writer, folder, WriterOptions::new())?)
+    }
+
     /// Renames and removes what was asked for, in that order of asking.
     fn change(&self, extra: &mut Vec<(String, Vec<u8>)>) -> Result<(), Error> {
         for (name, new) in &self.changed {
@@ -159,6 +178,11 @@ impl SaveOptions {
     }
 
     fn prepare(&self, module: &Module) -> Result<Prepared, Error> {
+        self.prepare_with(module, false)
+    }
+
+    /// What is to be written. Where it `drops_graphs`, the program has none afterwards.
+    fn prepare_with(&self, module: &Module, drops_graphs: bool) -> Result<Prepared, Error> {
         let mut loaded = module.lock();
         let mut extra = Vec::new();
         if !self.without_extra_files {
@@ -171,7 +195,11 @@ impl SaveOptions {
         loaded.program.compile_all()?;
         let is_new = loaded.archive.is_none();
         let object = pickle_object(&loaded.values, &loaded.program.unit, module.value(), is_new)?;
-        let code = print_code(&loaded, module.value(), &object.classes)?;
+        let printed = print_code(&loaded, module.value(), &object.classes)?;
+        if drops_graphs {
+            loaded.program.unit.drop_graphs();
+        }
+        let code = printed.compressed();
         let ids: Result<Vec<ValueId>, Error> =
             code.constants.iter().map(|constant| value_of(&mut loaded, constant)).collect();
         let constants = pickle_held(&loaded.values, &loaded.program.unit, &ids?)?;
@@ -190,21 +218,21 @@ struct Prepared {
 
 struct Code {
     /// Record name, text, debug records.
-    files: Vec<(String, String, Vec<u8>)>,
+    files: Vec<(String, Deflating, Deflating)>,
     constants: Vec<Constant>,
     version: u64,
 }
 
 impl Prepared {
-    fn write<W: Write>(&self, mut archive: ArchiveWriter<W>) -> Result<W, Error> {
+    fn write<W: Write>(self, mut archive: ArchiveWriter<W>) -> Result<W, Error> {
         for (name, bytes) in &self.extra {
             archive.write_record(&format!("extra/{name}"), bytes)?;
         }
         write_storages(&mut archive, "data/", &self.object.storages)?;
         archive.write_record("data.pkl", &self.object.bytes)?;
-        for (name, text, debug) in &self.code.files {
-            archive.write_compressed(name, text.as_bytes())?;
-            archive.write_compressed(&format!("{name}.debug_pkl"), debug)?;
+        for (name, text, debug) in self.code.files {
+            archive.write_deflated(&name, &text.finish())?;
+            archive.write_deflated(&format!("{name}.debug_pkl"), &debug.finish())?;
         }
         write_storages(&mut archive, "constants/", &self.constants.storages)?;
         archive.write_record("constants.pkl", &self.constants.bytes)?;
@@ -260,7 +288,7 @@ fn records_under(
 }
 
 /// Prints every type and function that the root needs, in PyTorch's order.
-fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Code, Error> {
+fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Printed, Error> {
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
@@ -288,18 +316,36 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Cod
         files.convert(&mut session, &ty)?;
         index += 1;
     }
-    let mut debug = DebugWriter::default();
-    let mut version = MIN_VERSION;
-    let mut out = Vec::with_capacity(files.printers.len());
-    for (qualifier, printer) in files.printers {
-        let file = printer.finish();
-        version = version.max(file.min_version);
-        let records: Vec<_> =
-            file.records.into_iter().map(|record| (record.offset as u32, record.range)).collect();
-        let name = format!("code/{}.py", qualifier.replace('.', "/"));
-        out.push((name, file.text, debug.pickle(records)));
+    let printers = files.printers;
+    Ok(Printed { printers, constants: constants.into_values() })
+}
+
+/// The program as text.
+struct Printed {
+    /// By the qualified name of what they hold.
+    printers: Vec<(String, Printer)>,
+    constants: Vec<Constant>,
+}
+
+impl Printed {
+    /// With the debug records, which need no graph any more.
+    fn compressed(self) -> Code {
+        let mut debug = DebugWriter::default();
+        let mut deflater = Deflater::new();
+        let mut version = MIN_VERSION;
+        let mut files = Vec::with_capacity(self.printers.len());
+        for (qualifier, printer) in self.printers {
+            let file = printer.finish();
+            version = version.max(file.min_version);
+            let records = file.records.into_iter();
+            let records: Vec<_> =
+                records.map(|record| (record.offset as u32, record.range)).collect();
+            let name = format!("code/{}.py", qualifier.replace('.', "/"));
+            let text = deflater.deflate(file.text.into_bytes());
+            files.push((name, text, deflater.deflate(debug.pickle(records))));
+        }
+        Code { files, constants: self.constants, version }
     }
-    Ok(Code { files: out, constants: constants.into_values(), version })
 }
 
 /// Code files in order of first need.

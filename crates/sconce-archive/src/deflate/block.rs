@@ -69,15 +69,38 @@ impl BitWriter {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
 enum Item {
     Literal(u8),
     Repeat { len: usize, distance: usize },
 }
 
+/// An [`Item`] in four bytes: a literal, or above [`PackedItem::REPEAT`] the length and the distance of a repeat, from
+/// their least on.
+#[derive(Debug, Clone, Copy)]
+struct PackedItem(u32);
+
+impl PackedItem {
+    const REPEAT: u32 = 1 << 31;
+    const DISTANCE_BITS: u32 = 15;
+
+    fn repeat(len: usize, distance: usize) -> Self {
+        let (len, distance) = (len as u32 - 3, distance as u32 - 1);
+        PackedItem(PackedItem::REPEAT | (len << PackedItem::DISTANCE_BITS) | distance)
+    }
+
+    fn unpack(self) -> Item {
+        if self.0 & PackedItem::REPEAT == 0 {
+            return Item::Literal(self.0 as u8);
+        }
+        let distance = self.0 & ((1 << PackedItem::DISTANCE_BITS) - 1);
+        let len = (self.0 & !PackedItem::REPEAT) >> PackedItem::DISTANCE_BITS;
+        Item::Repeat { len: len as usize + 3, distance: distance as usize + 1 }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    items: Vec<Item>,
+    items: Vec<PackedItem>,
     /// Bytes of data that the items stand for.
     covered: usize,
     /// Bytes that the items take in the original's buffer, without their flags.
@@ -88,13 +111,13 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn literal(&mut self, byte: u8) {
-        self.items.push(Item::Literal(byte));
+        self.items.push(PackedItem(u32::from(byte)));
         self.covered += 1;
         self.buffered += 1;
     }
 
     pub(super) fn repeat(&mut self, len: usize, distance: usize) {
-        self.items.push(Item::Repeat { len, distance });
+        self.items.push(PackedItem::repeat(len, distance));
         self.covered += len;
         self.buffered += 3;
     }
@@ -106,7 +129,7 @@ impl Block {
     }
 
     /// Writes the block and begins the next.
-    pub(super) fn flush(&mut self, out: &mut BitWriter, window: &Window, last: bool) {
+    pub(super) fn flush(&mut self, out: &mut BitWriter, window: &Window<'_>, last: bool) {
         out.put(usize::from(last), 1);
         let before = out.tail();
         if self.covered < SMALL {
@@ -119,16 +142,18 @@ impl Block {
             out.rewind(before);
             self.write_stored(out, window);
         }
-        *self = Block { start: self.start + self.covered, ..Block::default() };
+        self.start += self.covered;
+        (self.covered, self.buffered) = (0, 0);
+        self.items.clear();
     }
 
-    fn write_stored(&self, out: &mut BitWriter, window: &Window) {
+    fn write_stored(&self, out: &mut BitWriter, window: &Window<'_>) {
         out.put(0, 2);
         out.align();
         out.put(self.covered & 0xFFFF, 16);
         out.put(!self.covered & 0xFFFF, 16);
-        for position in self.start..self.start + self.covered {
-            out.put(usize::from(window.byte(position)), 8);
+        for &byte in window.bytes(self.start..self.start + self.covered) {
+            out.put(usize::from(byte), 8);
         }
     }
 
@@ -175,7 +200,7 @@ impl Block {
     fn counts(&self) -> ([u16; LITERALS], [u16; DISTANCES]) {
         let (mut literals, mut distances) = ([0; LITERALS], [0; DISTANCES]);
         for item in &self.items {
-            match *item {
+            match item.unpack() {
                 Item::Literal(byte) => literals[usize::from(byte)] += 1,
                 Item::Repeat { len, distance } => {
                     literals[length_symbol(len).symbol] += 1;
@@ -189,7 +214,7 @@ impl Block {
 
     fn write_items(&self, out: &mut BitWriter, literals: &[Code], distances: &[Code]) {
         for item in &self.items {
-            match *item {
+            match item.unpack() {
                 Item::Literal(byte) => out.code(literals[usize::from(byte)]),
                 Item::Repeat { len, distance } => {
                     for (symbol, codes) in

@@ -25,12 +25,11 @@ struct Saved {
 /// Compresses `data` into one raw deflate stream.
 pub(crate) fn deflate(data: &[u8]) -> Vec<u8> {
     let mut out = BitWriter::default();
-    let mut window = Window::new();
+    let mut window = Window::new(data);
     let mut block = Block::default();
     let mut saved: Option<Saved> = None;
-    let mut rest = data;
-    while !rest.is_empty() || window.ahead() > 0 {
-        rest = window.fill(rest);
+    while window.ahead() > 0 {
+        window.fill();
         let found = window.find(saved.map_or(2, |saved| saved.len));
         let (mut len, mut distance) = found;
         // The second condition looks at a place in a ring where a distance is meant; it is a slip

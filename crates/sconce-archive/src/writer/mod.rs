@@ -4,6 +4,7 @@
 
 mod batch;
 mod checksum;
+mod deflated;
 mod folder;
 mod headers;
 mod options;
@@ -17,11 +18,12 @@ use std::io::{self, Read, Seek, Write};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use self::checksum::Checksum;
+use self::deflated::COMPRESSED_FROM;
 use self::headers::Header;
 use self::output::Output;
-use crate::deflate::deflate;
 use crate::{Error, ErrorKind, NameSet, serialization_id};
 
+pub use self::deflated::Deflated;
 pub use self::folder::archive_name;
 pub use self::options::{ByteOrder, Layout, WriterOptions};
 pub use self::record::RecordWriter;
@@ -30,8 +32,6 @@ pub use self::record::RecordWriter;
 const ID_RECORD: &str = ".data/serialization_id";
 /// Archives of this version and later keep it in `.data/version`.
 const DATA_VERSION: u64 = 6;
-/// `torch.jit.save` compresses what is longer than this.
-const COMPRESSED_FROM: usize = 200;
 /// A stream is read in parts of at most this many bytes.
 const STREAM_PART: u64 = 4 << 20;
 
@@ -189,11 +189,19 @@ impl<W: Write> ArchiveWriter<W> {
         if data.len() <= COMPRESSED_FROM {
             return self.write_record(name, data);
         }
-        let packed = deflate(data);
-        let mut record = self.begin_record(name, data.len() as u64, Some(packed.len() as u64))?;
-        record.set_crc32(crc32fast::hash(data));
-        record.put(&packed)?;
-        record.finish()
+        self.write_deflated(name, &Deflated::new(data))
+    }
+
+    /// Writes a record that was compressed beforehand: [`ArchiveWriter::write_compressed`] of the same data.
+    ///
+    /// # Errors
+    /// As [`ArchiveWriter::write_record`].
+    pub fn write_deflated(&mut self, name: &str, record: &Deflated) -> Result<(), Error> {
+        let packed = record.is_packed.then_some(record.bytes.len() as u64);
+        let mut writer = self.begin_record(name, record.size, packed)?;
+        writer.set_crc32(record.crc32);
+        writer.put(&record.bytes)?;
+        writer.finish()
     }
 
     /// Writes a record of `len` bytes from a reader, in bounded memory. A checksum that is known

@@ -41,18 +41,18 @@ pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let Some(scripted) = python::complete(&args.file, &args.python, &args.limits, say)? else {
         return Err(Failure::usage("this is no Python file").in_file(&file).help("FILE.py:NAME"));
     };
+    let what = match scripted.schema() {
+        Some(schema) => schema.to_string(),
+        None => scripted.name().to_owned(),
+    };
     let target = args.output.to_string_lossy().into_owned();
     let mut output = AtomicFile::create(&args.output, args.force)?;
-    let saved = SaveOptions::new().save_as(scripted.module(), &mut output, &args.output);
+    let saved = SaveOptions::new().save_last(scripted.into_module(), &mut output, &args.output);
     saved
         .map(drop)
         .map_err(|error| output.failure().unwrap_or_else(|| archive::failure(error, &target)))?;
     output.commit()?;
     if !say.quiet {
-        let what = match scripted.schema() {
-            Some(schema) => schema.to_string(),
-            None => scripted.name().to_owned(),
-        };
         let text = format!("{target} · {what}");
         output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
     }

@@ -27,7 +27,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::{
-    Attribute, BlockId, ClassId, Constant, Graph, Kind, NamedRef, NodeId, Prim, Type, Unit, ValueId,
+    Attribute, Attributes, BlockId, ClassId, Constant, Graph, Kind, NamedRef, NodeId, Prim, Type,
+    Unit, ValueId,
 };
 use sconce_syntax::{Range, Source, SourceRange};
 
@@ -42,6 +43,9 @@ use straight_line::StraightLine;
 /// element, so a short program can become a long graph.
 const EXPRESSIONS: usize = 1 << 18;
 const EXPRESSIONS_PER_BYTE: usize = 8;
+
+/// Of how many numbers the attributes of their constants are kept.
+const KEPT_CONSTANTS: usize = 8;
 
 /// Whether a `break` or `continue` may stand here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +89,8 @@ pub(crate) struct Emitter<'a> {
     /// Whether loads and stores are left as they are.
     pub(crate) keeps_variables: bool,
     literals: FxHashMap<Literal, ValueId>,
+    /// Attributes of constants that were made, by the number's lowest bits.
+    kept_constants: [Option<(i64, Attributes)>; KEPT_CONSTANTS],
     /// Blocks at whose end control never arrives.
     exits: FxHashSet<BlockId>,
     returns: Vec<Returns>,
@@ -124,6 +130,7 @@ impl<'a> Emitter<'a> {
             straight_line: StraightLine::default(),
             keeps_variables: false,
             literals: FxHashMap::default(),
+            kept_constants: Default::default(),
             exits: FxHashSet::default(),
             returns: Vec::new(),
             loop_status: LoopStatus::Outside,
@@ -208,12 +215,39 @@ impl<'a> Emitter<'a> {
 
     /// A constant, with its place if it has one.
     pub(crate) fn constant(&mut self, value: &Constant, at: Option<Range>) -> ValueId {
-        let node = self.graph.new_constant(value);
+        let number = match value {
+            Constant::Int(number) => Some(*number),
+            Constant::Bool(bool) => Some(i64::from(*bool)),
+            _ => None,
+        };
+        let node = match number {
+            // Defaults of operators are a constant at each call: those of one number share their attributes.
+            Some(number) => {
+                let attributes = self.int_attributes(number);
+                let node = self.graph.new_node_with(Prim::Constant, &[], value.ty());
+                self.graph.node_mut(node).set_attributes(attributes);
+                node
+            }
+            None => self.graph.new_constant(value),
+        };
         self.graph.insert_before(node, self.insertion_point);
         if let Some(at) = at {
             self.set_range(node, at);
         }
         self.graph.node(node).output()
+    }
+
+    /// The attributes of a constant that is a number: those that were made last are kept.
+    fn int_attributes(&mut self, number: i64) -> Attributes {
+        let kept = &mut self.kept_constants[(number & (KEPT_CONSTANTS as i64 - 1)) as usize];
+        match kept {
+            Some((kept, attributes)) if *kept == number => attributes.clone(),
+            _ => {
+                let attributes = Attributes::one("value", Attribute::Int(number));
+                *kept = Some((number, attributes.clone()));
+                attributes
+            }
+        }
     }
 
     fn int(&mut self, value: i64, at: Range) -> ValueId {

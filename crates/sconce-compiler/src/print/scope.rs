@@ -108,9 +108,24 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
         }
         if constants || !node.is(Prim::Constant) {
             self.statement(id)?;
+            self.forget_inputs(node);
         }
         self.printer.leave(before);
         Ok(())
+    }
+
+    /// Forgets the expressions that a node has been printed with, where nothing else uses them.
+    fn forget_inputs(&mut self, node: &Node) {
+        if !node.blocks().is_empty() {
+            return;
+        }
+        for &input in node.inputs() {
+            let value = self.graph.value(input);
+            // What a loop carries has an expression, too, which is needed at the end of its body.
+            if value.uses().len() == 1 && self.inlined.contains(&value.node()) {
+                self.expressions.remove(&input);
+            }
+        }
     }
 
     /// Prints the nodes of a block. `pass` if there are none, and nothing else is to follow.

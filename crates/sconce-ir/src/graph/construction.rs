@@ -5,8 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{
-    Attribute, Attributes, Block, BlockId, Graph, IdList, Node, NodeId, Value, ValueId,
-    program_order,
+    Attribute, Attributes, Block, BlockId, BlockList, Graph, IdList, Node, NodeId, Owner, Value,
+    ValueId, program_order,
 };
 use crate::{Constant, Kind, Prim, Type};
 
@@ -151,7 +151,7 @@ impl Graph {
         let param = self.push_node(Kind::Prim(Prim::Param));
         let ret = self.push_node(Kind::Prim(Prim::Return));
         for node in [param, ret] {
-            self.node_mut(node).owner = Some(id);
+            self.node_mut(node).owner = Owner::of(Some(id));
         }
         self.link(param, ret);
         self.link(ret, param);
@@ -171,9 +171,9 @@ impl Graph {
             inputs: IdList::new(),
             slots: IdList::new(),
             outputs: IdList::new(),
-            blocks: IdList::new(),
+            blocks: BlockList::default(),
             attributes: Attributes::default(),
-            owner: None,
+            owner: Owner::default(),
             previous: id,
             next: id,
             position: 0,

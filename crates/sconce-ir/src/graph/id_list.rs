@@ -36,10 +36,6 @@ impl<T: Copy + Default> IdList<T> {
         }
     }
 
-    pub(super) fn push(&mut self, id: T) {
-        self.insert(self.len(), id);
-    }
-
     pub(super) fn remove(&mut self, index: usize) -> T {
         let id = self[index];
         match self {

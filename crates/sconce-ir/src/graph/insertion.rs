@@ -1,6 +1,6 @@
 //! Putting nodes into blocks, moving and destroying them.
 
-use super::{BlockId, Graph, NodeId};
+use super::{BlockId, Graph, NodeId, Owner};
 
 impl Graph {
     /// Puts a node that is in no block at the end of one.
@@ -23,7 +23,7 @@ impl Graph {
     /// # Panics
     /// When it is in a block already.
     pub fn insert_after(&mut self, node: NodeId, after: NodeId) -> NodeId {
-        assert!(self.node(node).owner.is_none(), "node {} is in a block", node.0);
+        assert!(self.node(node).owner().is_none(), "node {} is in a block", node.0);
         let next = self.next(after);
         let owner = self.node(after).owner;
         self.link(after, node);
@@ -73,7 +73,7 @@ impl Graph {
             self.erase_block(node, 0);
         }
         self.remove_all_inputs(node);
-        if self.node(node).owner.is_some() {
+        if self.node(node).owner().is_some() {
             self.unlink(node);
         }
         self.node_mut(node).alive = false;
@@ -105,6 +105,6 @@ impl Graph {
         let (previous, next) = (self.previous(node), self.next(node));
         self.link(previous, next);
         let node = self.node_mut(node);
-        node.owner = None;
+        node.owner = Owner::default();
     }
 }

@@ -6,6 +6,7 @@
 //! [`ValueId`] is the number that PyTorch prints for a value without a name.
 
 mod attributes;
+mod block_list;
 mod compact;
 mod construction;
 mod copy;
@@ -26,6 +27,7 @@ use smallvec::SmallVec;
 use crate::{Constant, Kind, OperatorId, Prim, TensorConstant, Type};
 use attributes::AttributeName;
 pub use attributes::Attributes;
+use block_list::{BlockList, Owner};
 use compact::Retired;
 use id_list::IdList;
 use names::Names;
@@ -110,9 +112,9 @@ pub struct Node {
     /// For each input, where its use stands among the value's uses.
     slots: IdList<u32>,
     outputs: IdList<ValueId>,
-    blocks: IdList<BlockId>,
+    blocks: BlockList,
     attributes: Attributes,
-    owner: Option<BlockId>,
+    owner: Owner,
     previous: NodeId,
     next: NodeId,
     position: u64,
@@ -254,7 +256,7 @@ impl Graph {
     /// # Panics
     /// When the node is in no block.
     pub fn owning_block(&self, node: NodeId) -> BlockId {
-        match self.node(node).owner {
+        match self.node(node).owner() {
             Some(block) => block,
             None => panic!("node {} is in no block", node.0),
         }
@@ -367,7 +369,7 @@ impl Node {
 
     /// The block it is in, if any.
     pub fn owner(&self) -> Option<BlockId> {
-        self.owner
+        self.owner.block()
     }
 
     /// Whether it has not been destroyed.

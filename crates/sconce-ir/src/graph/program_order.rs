@@ -66,7 +66,7 @@ impl Graph {
             return Ordering::Equal;
         }
         let (mut x, mut y) = (a, b);
-        if self.node(a).owner != self.node(b).owner {
+        if self.node(a).owner() != self.node(b).owner() {
             let (depth_a, depth_b) = (self.depth(a), self.depth(b));
             x = self.ancestor(a, depth_a.saturating_sub(depth_b));
             y = self.ancestor(b, depth_b.saturating_sub(depth_a));
@@ -74,12 +74,12 @@ impl Graph {
                 // One holds the other: what holds comes first.
                 return depth_a.cmp(&depth_b);
             }
-            while self.node(x).owner != self.node(y).owner {
+            while self.node(x).owner() != self.node(y).owner() {
                 let (above_x, above_y) = (self.ancestor(x, 1), self.ancestor(y, 1));
                 if above_x == above_y {
                     let blocks = self.node(above_x).blocks();
                     let place = |node: NodeId| {
-                        blocks.iter().position(|&block| self.node(node).owner == Some(block))
+                        blocks.iter().position(|&block| self.node(node).owner() == Some(block))
                     };
                     return place(x).cmp(&place(y));
                 }
@@ -93,7 +93,7 @@ impl Graph {
     pub(crate) fn depth(&self, node: NodeId) -> usize {
         let mut depth = 0;
         let mut at = node;
-        while let Some(owner) = self.node(at).owner.and_then(|block| self.block_owner(block)) {
+        while let Some(owner) = self.node(at).owner().and_then(|block| self.block_owner(block)) {
             at = owner;
             depth += 1;
         }
@@ -103,7 +103,7 @@ impl Graph {
     fn ancestor(&self, node: NodeId, levels: usize) -> NodeId {
         let mut at = node;
         for _ in 0..levels {
-            let owner = self.node(at).owner.and_then(|block| self.block_owner(block));
+            let owner = self.node(at).owner().and_then(|block| self.block_owner(block));
             at = owner.unwrap_or(at);
         }
         at

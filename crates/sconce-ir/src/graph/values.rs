@@ -19,7 +19,8 @@ pub(super) struct Values {
 /// Where a value without uses and name stands for all that are gone.
 const GONE: u32 = 0;
 
-/// For how many more values there is room in a graph that was compacted.
+/// For how many more values there is room in a large graph that was compacted: passes that add a few are not to
+/// double it. A small one may double.
 const ROOM: usize = 8;
 
 impl Values {
@@ -61,8 +62,9 @@ impl Values {
         }
         let mut is_kept = is_kept.into_iter();
         values.retain(|_| is_kept.next() == Some(true));
-        values.shrink_to(values.len() + ROOM);
-        places.shrink_to(places.len() + ROOM);
+        let room = |len: usize| len + ROOM.min(len / 8);
+        values.shrink_to(room(values.len()));
+        places.shrink_to(room(places.len()));
     }
 
     fn place(&self, id: ValueId) -> usize {

@@ -380,6 +380,12 @@ pub fn isin(elements: Operand<'_>, among: Operand<'_>, invert: bool) -> Result<T
     let dtype = result_type(&[elements, among])?;
     let sizes = Dims::from_slice(elements.sizes());
     let (elements, among) = (elements.to_dtype(dtype)?, among.to_dtype(dtype)?);
+    let count = |tensor: &Tensor| usize::try_from(tensor.numel()).unwrap_or(usize::MAX);
+    let (searched, kept) = (count(&elements), count(&among));
+    // Both as wide numbers, and a set with room for all.
+    let wide = searched.saturating_add(kept).saturating_mul(size_of::<i64>());
+    let set = kept.saturating_mul(8 * (size_of::<i64>() + 1)) / 7;
+    crate::Memory::check_scratch(wide.saturating_add(set).saturating_add(searched))?;
     let (elements, among) = (WideElements::of(&elements)?, WideElements::of(&among)?);
     let found: Vec<bool> = match (&elements, &among) {
         (WideElements::Int(xs), WideElements::Int(set)) => {

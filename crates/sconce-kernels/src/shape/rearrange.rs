@@ -429,9 +429,11 @@ pub fn combinations(input: &Tensor, r: i64, with_replacement: bool) -> Result<Te
         return Tensor::zeros(&[0, r], input.dtype());
     }
     let rows = ways_to_choose(if with_replacement { n.saturating_add(r - 1) } else { n }, r);
-    crate::Memory::check(rows.saturating_mul(width).saturating_mul(size_of::<i64>()))?;
+    // The positions, and the tensor of them.
+    let positions = rows.saturating_mul(width);
+    crate::Memory::check_scratch(positions.saturating_mul(2 * size_of::<i64>()))?;
     let mut chosen: Vec<i64> = (0..r).map(|i| if with_replacement { 0 } else { i }).collect();
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(positions);
     loop {
         rows.extend_from_slice(&chosen);
         // The last place that can still go up; those after it start anew.

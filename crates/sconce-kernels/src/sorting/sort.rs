@@ -5,7 +5,7 @@ use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 use crate::sorting::sort_keys::{self, KeyedIndex, SortKey, WithKeys, with_keys};
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Memory, Result, Tensor};
 
 /// `torch.sort`: values and where they stood. NaN counts as the largest number. Equal elements stay
 /// in their order where it is `stable`, and are left as PyTorch's sorting leaves them otherwise.
@@ -72,6 +72,9 @@ fn order<T: SortKey>(input: &Tensor, dim: i64, descending: bool, stable: bool) -
     let indices = Tensor::zeros(rows.sizes(), DType::Int64)?;
     if input.numel() > 0 {
         let len = rows.sizes().last().map_or(1, |&len| len as usize);
+        // Ranks with their places, and once more where the order of equal ones depends on how they are sorted.
+        let copies = if stable { 1 } else { 2 };
+        Memory::check_scratch(len.saturating_mul(copies * size_of::<u64>()))?;
         partition::for_each_chunk(
             &mut indices.write::<i64>()?,
             len,

@@ -7,7 +7,7 @@ use sconce_kernel_core::tensor::wide_elements::{Real, WideElements, computed};
 
 use crate::sorting::introsort;
 use crate::sorting::sort_keys::{KeyedIndex, SortKey, WithKeys, with_keys};
-use crate::{DType, Dims, Error, Result, Tensor};
+use crate::{DType, Dims, Error, Memory, Result, Tensor};
 
 /// What [`unique`] and its kin give: the elements, for every input element which of them it is, and
 /// how often each stands there. The last two are empty where they were not asked for.
@@ -70,10 +70,13 @@ struct Grouped {
     wants_all: bool,
 }
 
-impl WithKeys<Groups> for Grouped {
-    fn with<P: KeyedIndex>(&mut self, row: &mut [P], _: u64) -> Groups {
+impl WithKeys<Result<Groups>> for Grouped {
+    fn with<P: KeyedIndex>(&mut self, row: &mut [P], _: u64) -> Result<Groups> {
         row.sort_unstable();
-        let mut groups = Groups { inverse: Vec::new(), first: Vec::new() };
+        let runs = row.chunk_by(|a, b| a.rank() == b.rank()).count();
+        let numbers = runs + if self.wants_all { row.len() } else { 0 };
+        Memory::check_scratch(numbers.saturating_mul(size_of::<i64>()))?;
+        let mut groups = Groups { inverse: Vec::new(), first: Vec::with_capacity(runs) };
         if self.wants_all {
             groups.inverse.resize(row.len(), 0);
         }
@@ -83,11 +86,13 @@ impl WithKeys<Groups> for Grouped {
                 run.iter().for_each(|placed| groups.inverse[placed.position()] = n as i64);
             }
         }
-        groups
+        Ok(groups)
     }
 }
 
-fn sorted_groups<T: SortKey>(xs: &[T], wants_all: bool) -> Groups {
+fn sorted_groups<T: SortKey>(xs: &[T], wants_all: bool) -> Result<Groups> {
+    // Ranks or an order, with what they are made of.
+    Memory::check_scratch(size_of_val(xs).max(xs.len().saturating_mul(size_of::<u64>())))?;
     // Of NaN, none the equal of another, and of two zeros the order that the sort leaves shows.
     let plain = |x: &T| !x.not_a_number() && (*x != T::ZERO || !x.is_negative());
     if xs.iter().all(plain) {
@@ -95,7 +100,7 @@ fn sorted_groups<T: SortKey>(xs: &[T], wants_all: bool) -> Groups {
     }
     let mut order: Vec<usize> = (0..xs.len()).collect();
     introsort::sort(&mut order, &|a: usize, b: usize| xs[a].order(xs[b]).is_lt());
-    Groups::of(&order, |a, b| xs[a] == xs[b])
+    Ok(Groups::of(&order, |a, b| xs[a] == xs[b]))
 }
 
 /// `torch.unique` of all elements, in order. NaN is no other NaN's equal.
@@ -112,8 +117,10 @@ fn group(input: &Tensor, inverse: bool, counts: bool, sorted: bool) -> Result<Un
         let wide = input.to_dtype(T::DTYPE)?.contiguous()?;
         let xs = wide.read::<T>()?;
         if sorted {
-            return Ok(sorted_groups(&xs, wants_all));
+            return sorted_groups(&xs, wants_all);
         }
+        // An order, and the group of each.
+        Memory::check_scratch(xs.len().saturating_mul(2 * size_of::<u64>()))?;
         let order: Vec<usize> = (0..xs.len()).collect();
         Ok(Groups::of(&order, |a, b| xs[a] == xs[b]))
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
-use sconce_kernels::{Element, Result, Tensor};
+use sconce_kernels::{Element, Memory, Result, Tensor};
 
 use definition::{in_one_go, of_infinite};
 
@@ -97,6 +97,37 @@ macro_rules! precisions {
 }
 precisions! { f32 f64 }
 
+/// Refuses so many complex numbers of scratch memory beyond what may be held.
+fn ask<T: Precision>(numbers: usize) -> Result<()> {
+    Memory::check_scratch(numbers.saturating_mul(size_of::<Complex<T>>()))
+}
+
+/// A plan for lines of so many points, which asks for the memory of the plan and of its scratch before it takes them.
+fn planned<T: Precision>(points: usize, forward: bool) -> Result<Arc<dyn Fft<T>>> {
+    if points > MOST_POINTS {
+        // A number for each point at least; where a large prime divides them, a plan of more points with their
+        // transform besides.
+        ask::<T>(if greatest_factor(points) <= MOST_SMALL { points } else { 3 * points })?;
+    }
+    let plan = T::with_plans(|plans| plans.plan(points, forward));
+    ask::<T>(plan.get_inplace_scratch_len())?;
+    Ok(plan)
+}
+
+/// The greatest prime that has a transform of its own, without others.
+const MOST_SMALL: usize = 31;
+
+fn greatest_factor(mut number: usize) -> usize {
+    let (mut factor, mut greatest) = (2, 1);
+    while factor * factor <= number {
+        while number.is_multiple_of(factor) {
+            (number, greatest) = (number / factor, factor);
+        }
+        factor += 1;
+    }
+    greatest.max(number)
+}
+
 /// Transforms the lines of a tensor along its dimensions, one after the other. The result is a view with the
 /// last of them innermost in memory: who calls knows what layout it is to have.
 ///
@@ -122,7 +153,7 @@ where
                 all.chunks_exact(len).map(|line| of_infinite(line.iter().copied(), forward));
             let infinite: Vec<_> =
                 infinite.enumerate().filter_map(|(at, line)| Some((at, line?))).collect();
-            T::with_plans(|plans| plans.plan(len, forward)).process(&mut all);
+            planned::<T>(len, forward)?.process(&mut all);
             for (at, line) in infinite {
                 all[at * len..][..len].copy_from_slice(&line);
             }
@@ -172,10 +203,12 @@ where
             .is_some()
         };
         if len.is_multiple_of(2) {
-            let (fft, turns) = T::with_plans(|plans| (plans.plan(half, true), plans.turns(len)));
-            let mut line = vec![Complex::new(T::zero(), T::zero()); half];
-            let mut scratch = line.clone();
-            scratch.resize(fft.get_inplace_scratch_len(), Complex::new(T::zero(), T::zero()));
+            ask::<T>(3 * half)?;
+            let fft = planned::<T>(half, true)?;
+            let turns = T::with_plans(|plans| plans.turns(len));
+            let zero = Complex::new(T::zero(), T::zero());
+            let mut line = vec![zero; half];
+            let mut scratch = vec![zero; fft.get_inplace_scratch_len()];
             for (from, to) in rows {
                 if infinite(from, to) {
                     continue;
@@ -188,7 +221,8 @@ where
                 mirror(to, len);
             }
         } else {
-            let fft = T::with_plans(|plans| plans.plan(len, true));
+            ask::<T>(2 * len)?;
+            let fft = planned::<T>(len, true)?;
             let mut line = vec![Complex::new(T::zero(), T::zero()); len];
             for (from, to) in rows {
                 if infinite(from, to) {
@@ -265,7 +299,8 @@ where
             }
             mirror(line, len);
         };
-        let mut all = vec![Complex::new(T::zero(), T::zero()); len];
+        let all = if in_one_go(len) { len } else { 0 };
+        let mut all = vec![Complex::new(T::zero(), T::zero()); all];
         let mut infinite = |from: &[Complex<T>], to: &mut [T]| {
             if !in_one_go(len) {
                 return false;
@@ -275,7 +310,9 @@ where
             line.map(|line| to.iter_mut().zip(line).for_each(|(x, z)| *x = z.re * factor)).is_some()
         };
         if len.is_multiple_of(2) {
-            let (fft, turns) = T::with_plans(|plans| (plans.plan(half, false), plans.turns(len)));
+            ask::<T>(3 * half)?;
+            let fft = planned::<T>(half, false)?;
+            let turns = T::with_plans(|plans| plans.turns(len));
             let mut line = vec![Complex::new(T::zero(), T::zero()); half];
             for (from, to) in rows {
                 if infinite(from, to) {
@@ -295,7 +332,8 @@ where
                 }
             }
         } else {
-            let fft = T::with_plans(|plans| plans.plan(len, false));
+            ask::<T>(2 * len)?;
+            let fft = planned::<T>(len, false)?;
             let mut line = vec![Complex::new(T::zero(), T::zero()); len];
             for (from, to) in rows {
                 if infinite(from, to) {

@@ -24,8 +24,13 @@ pub(crate) fn tensor_text(tensor: &Tensor) -> kernels::Result<String> {
         )));
     }
     let real = kernels::real(tensor)?;
+    let count = usize::try_from(tensor.numel()).unwrap_or(usize::MAX);
+    kernels::Memory::check_scratch(count.saturating_mul(2 * size_of::<f64>()))?;
     let numbers = real.to_dtype(DType::Float64)?.to_vec::<f64>()?;
-    let mut out = String::new();
+    // Of a vector each number is on a line, of a matrix all are of one width.
+    let width = Format::of(&numbers).width.max(1) + 1;
+    kernels::Memory::check_scratch(count.saturating_mul(width))?;
+    let mut out = String::with_capacity(count.saturating_mul(width));
     match (tensor.sizes(), numbers.as_slice()) {
         (_, []) => {}
         ([], [number, ..]) => {

@@ -469,6 +469,7 @@ fn leave_out_bodies(suite: &mut [py::Stmt], file: usize) {
         {
             def.body.truncate(1);
             def.body.shrink_to_fit();
+            def.parameters.args.shrink_to_fit();
         }
     }
 }

@@ -11,7 +11,7 @@ use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, lines_of_window, taps};
-use crate::{Error, Result};
+use crate::{Error, Memory, Result};
 
 /// Elements of the patches that are gathered at a time, unless they would be too few columns.
 const STRIP: usize = 1 << 17;
@@ -67,6 +67,9 @@ pub(crate) fn convolve<T: Number>(
     }
     // Threads take strips; where these are few, each is divided among them.
     let is_shared = strips.len() >= 2 * partition::num_threads();
+    let at_once = if is_shared { partition::num_threads() } else { 1 };
+    let numbers = depth.saturating_add(channels.output).saturating_mul(columns);
+    Memory::check_scratch(numbers.saturating_mul(at_once).saturating_mul(size_of::<T>()))?;
     // Memory that goes from one strip to the next.
     let kept: Mutex<Vec<[Vec<T>; 2]>> = Mutex::new(Vec::new());
     let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);

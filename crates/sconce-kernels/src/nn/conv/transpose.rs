@@ -13,7 +13,7 @@ use crate::nn::conv::convolution::{
 use crate::nn::conv::depthwise;
 use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
-use crate::{ConvOptions, DType, Dims, Error, Result, Tensor};
+use crate::{ConvOptions, DType, Dims, Error, Memory, Result, Tensor};
 
 /// `torch.conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`, by the number of the weight's
 /// dimensions; the input may come without a batch. The padding takes away from the result,
@@ -233,6 +233,8 @@ fn run<T: Number>(
         });
         return Ok(());
     }
+    let bytes = rows.saturating_mul(small).saturating_mul(size_of::<T>());
+    Memory::check_scratch(bytes)?;
     chose("GEMM and col2im");
     let mut columns: Vec<T> = Vec::new();
     let wanted = rows.checked_mul(small).filter(|&n| columns.try_reserve_exact(n).is_ok());
