@@ -20,7 +20,7 @@ use crate::verbs::{
 #[command(name = "sconce", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(
     after_long_help = "Exit codes: 0 fine, 1 a finding or a difference, 2 the file cannot be \
-read, 3 wrong usage, 130 interrupted.\n\nEnvironment: NO_COLOR, CLICOLOR_FORCE, SCONCE_PAGER (empty: \
+read, 3 wrong usage, 130 interrupted (143 by SIGTERM, 129 by SIGHUP).\n\nEnvironment: NO_COLOR, CLICOLOR_FORCE, SCONCE_PAGER (empty: \
 none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET."
 )]
 pub struct Cli {

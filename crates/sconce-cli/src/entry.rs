@@ -19,7 +19,7 @@ use crate::select::suggest;
 
 const USAGE: u8 = 3;
 
-/// Runs the program. Whatever happens inside, the exit code is 0, 1, 2, 3 or 130.
+/// Runs the program. Whatever happens inside, the exit code is 0 to 3, or 128 and the number of a signal.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = env::args_os().collect();
     let color = early_color(&args);

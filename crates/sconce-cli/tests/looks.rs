@@ -13,7 +13,7 @@ looks! {
     ls: "ls", "2.15/zip/state_dict.pt";
     ls_long: "ls", "-l", "2.15/zip/shared.pt";
     ls_sparse: "ls", "-l", "2.15/zip/sparse.pt";
-    ls_sorted: "ls", "--sort", "size", "-r", "--top", "3", "--no-header", "2.15/zip/state_dict.pt";
+    ls_sorted: "ls", "--sort", "size", "--reverse", "--top", "3", "--no-header", "2.15/zip/state_dict.pt";
     ls_csv: "ls", "--csv", "2.15/zip/shared.pt";
     ls_tsv_filtered: "ls", "--tsv", "--include", "*.weight", "--exclude", "body.*", "2.15/zip/module_net.pt";
     ls_exact_bytes: "ls", "--bytes", "2.15/zip/shared.pt";

@@ -25,6 +25,21 @@ const NPY: &[u8] = b"\x93NUMPY";
 /// The pickles of a tar file of PyTorch before 0.1.10, which its loader reads.
 static TAR_PICKLES: [&str; 3] = ["pickle", "storages", "tensors"];
 
+/// Whether files of a kind that no checkpoint is are archives whose members are all looked at.
+pub(crate) fn are_read(kind: FileKind) -> bool {
+    matches!(
+        kind,
+        FileKind::Pt2
+            | FileKind::TorchPackage
+            | FileKind::PreviewArchive
+            | FileKind::TorchServe
+            | FileKind::OtherZip
+            | FileKind::OtherTar
+            | FileKind::Keras
+            | FileKind::CoreMl
+    )
+}
+
 /// Looks at everything in a file that its loader did not read.
 pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
     let source = file.source.clone();

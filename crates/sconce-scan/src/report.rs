@@ -153,6 +153,9 @@ rules! {
     DeniedByPolicy, "SC022", "denied-by-policy", Dangerous,
         "The policy that was given denies the file, or a class or function that it names.",
         "Ask whoever keeps the policy.";
+    OtherFormat, "SC023", "other-format", Unknown,
+        "An archive that another program loads: the pickles in it were read, what else that program runs was not judged.",
+        "Unpack it, look at the code in it, and scan the checkpoints in it by themselves.";
 }
 
 /// One thing that a scan found.

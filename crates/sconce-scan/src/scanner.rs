@@ -287,6 +287,7 @@ impl Job<'_> {
             return;
         }
         let rule = match error.kind() {
+            ErrorKind::NotACheckpoint if members::are_read(kind) => Rule::OtherFormat,
             ErrorKind::NotACheckpoint => Rule::NotACheckpoint,
             _ => Rule::Unreadable,
         };

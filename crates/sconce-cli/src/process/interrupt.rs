@@ -1,4 +1,5 @@
-//! Ctrl-C: remove what is half written, exit with 130. Other signals that are no reason to end.
+//! Ctrl-C, SIGTERM and SIGHUP: remove what is half written, exit with 130, 143 or 129. Other signals that are no
+//! reason to end.
 
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -11,17 +12,60 @@ use std::time::Duration;
 
 static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Sets the handler. Without it the system's own end of the process remains.
+/// Sets the handlers. Without them the system's own end of the process remains.
+#[cfg(unix)]
 pub fn install() {
-    let handler = || {
-        remove_half_written();
-        #[allow(clippy::exit, reason = "an interrupt ends the process wherever it is")]
-        process::exit(130);
-    };
-    drop(ctrlc::set_handler(handler));
+    use std::io::Read;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::{flag, low_level};
+
+    let caught = Arc::new(AtomicUsize::new(0));
+    let Ok((mut woken, wake)) = std::io::pipe() else { return };
+    let mut is_installed = false;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // A shell's nohup leaves SIGHUP ignored, and so does this.
+        if is_ignored(signal) {
+            continue;
+        }
+        let Ok(wake) = wake.try_clone() else { continue };
+        // The number first, then the byte that tells of it.
+        is_installed |=
+            flag::register_usize(signal, Arc::clone(&caught), usize::try_from(signal).unwrap_or(0))
+                .and_then(|_| low_level::pipe::register(signal, wake))
+                .is_ok();
+    }
+    if is_installed {
+        thread::spawn(move || {
+            if woken.read_exact(&mut [0]).is_ok() {
+                end(128 + i32::try_from(caught.load(Ordering::SeqCst)).unwrap_or(0));
+            }
+        });
+    }
     // A file that grows past the limit on its size is an error to report, not the end.
-    #[cfg(unix)]
-    drop(signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()));
+    drop(flag::register(SIGXFSZ, Arc::default()));
+}
+
+/// Whether the process was started with a signal ignored, as Linux tells.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Sets the handler of Ctrl-C.
+#[cfg(not(unix))]
+pub fn install() {
+    drop(ctrlc::set_handler(|| end(130)));
+}
+
+fn end(code: i32) -> ! {
+    remove_half_written();
+    #[allow(clippy::exit, reason = "an interrupt ends the process wherever it is")]
+    process::exit(code)
 }
 
 /// Removes the paths that guards stand for: the process ends before it has written them.

@@ -34,7 +34,7 @@ pub struct LsArgs {
     #[arg(long, value_enum, value_name = "KEY")]
     pub sort: Option<SortKey>,
     /// Reverse the order
-    #[arg(short, long)]
+    #[arg(long)]
     pub reverse: bool,
     /// Which names.
     #[command(flatten)]

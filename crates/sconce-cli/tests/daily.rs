@@ -1,0 +1,127 @@
+//! Habits at a shell: several files, slips of the hand, signals.
+
+mod support;
+
+use std::fs;
+
+use support::{command, run, sconce};
+
+const STATE: &str = "2.15/zip/state_dict.pt";
+const SHARED: &str = "2.15/zip/shared.pt";
+
+#[test]
+fn several_files_at_once() {
+    for verb in ["info", "ls", "globals", "verify", "stat"] {
+        let both = sconce(&[verb, STATE, SHARED]);
+        assert_eq!(both.code, 0, "{verb}: {}{}", both.out, both.err);
+        let one = sconce(&[verb, SHARED]);
+        let last = one.out.lines().last().unwrap();
+        assert!(both.out.contains(last), "{verb}: {}", both.out);
+        // A document for each.
+        let json = sconce(&[verb, "--json", STATE, SHARED]);
+        let files: Vec<serde_json::Value> =
+            json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(files.len(), 2, "{verb}");
+        assert_eq!(files[0]["file"], STATE, "{verb}");
+        // One that cannot be read does not keep the others from their turn.
+        let missing = sconce(&[verb, "missing.pt", STATE]);
+        assert_eq!(missing.code, 2, "{verb}");
+        assert!(missing.err.contains("missing.pt"), "{verb}: {}", missing.err);
+        assert!(!missing.out.is_empty(), "{verb}");
+    }
+}
+
+#[test]
+fn folders_and_patterns() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    fs::write(folder.path().join("notes.txt"), "not a model").unwrap();
+    fs::copy(support::fixtures().join(STATE), folder.path().join("inner/a.pt")).unwrap();
+    fs::copy(support::fixtures().join(SHARED), folder.path().join("b.pt")).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let all = sconce(&["ls", "-r", path]).ok();
+    assert!(all.contains("inner/a.pt") && all.contains("b.pt"), "{all}");
+    assert!(!all.contains("notes.txt"), "{all}");
+    let matched = sconce(&["ls", &format!("{path}/*/*.pt")]).ok();
+    assert!(!matched.contains("b.pt"), "{matched}");
+    // A folder is no file.
+    assert_eq!(sconce(&["ls", path]).code, 2);
+}
+
+#[test]
+fn a_slip_of_the_hand_suggests_what_was_meant() {
+    for (args, said) in [
+        (&["convrt", "a.pt", "b.pt"][..], "no verb 'convrt'; did you mean 'convert'?"),
+        (&["show", STATE, "conv"], "nothing matches 'conv'; try '*conv*'"),
+        (&["convert", STATE, "/dev/null", "--to", "npz", "--take", "bodx"], "no entry 'bodx'"),
+    ] {
+        let run = sconce(args);
+        assert_eq!(run.code, 3, "{args:?}: {}", run.err);
+        assert!(run.err.contains(said), "{args:?}: {}", run.err);
+    }
+    let text = sconce(&["ls", "../../Cargo.toml"]);
+    assert!(text.err.contains("not a checkpoint"), "{}", text.err);
+}
+
+#[test]
+fn what_was_written_is_said_with_format_and_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x.pt");
+    let run = sconce(&["resave", STATE, out.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("x.pt  (zip, torch.save layout, "), "{}", run.err);
+    // Short names of dtypes; a folder that is not there yet.
+    let sets = folder.path().join("new/folder");
+    let run = sconce(&["shard", STATE, "-C", sets.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let run = sconce(&["edit", "-f", STATE, out.to_str().unwrap(), "--cast", "bf16"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(sconce(&["ls", out.to_str().unwrap()]).ok().contains("bfloat16"));
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_with_their_number() {
+    use nix::libc::{SIGHUP, SIGINT, SIGTERM};
+    use std::process::{Command, Stdio};
+
+    for (signal, code) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] {
+        let mut waiting = command(&["identify", "-"]);
+        let mut waiting = waiting
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Until the handlers are there: it reads by then.
+        let status = format!("/proc/{}/status", waiting.id());
+        let mask = 1u64 << (signal - 1);
+        for _ in 0..2000 {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+            if caught.is_some_and(|caught| caught & mask != 0) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let process = waiting.id().to_string();
+        let killed = Command::new("kill").args([format!("-{signal}"), process]).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(waiting.wait().unwrap().code(), Some(code), "signal {signal}");
+    }
+}
+
+#[test]
+fn pipes_of_the_shell_are_named() {
+    let mut shell = std::process::Command::new("bash");
+    let line = format!("{} ls <(cat {STATE})", env!("CARGO_BIN_EXE_sconce"));
+    shell.args(["-c", &line]).current_dir(support::fixtures());
+    let run = run(shell.output().unwrap());
+    assert_eq!(run.code, 2);
+    assert!(
+        run.err.contains("named pipe") && run.err.contains("- reads standard input"),
+        "{}",
+        run.err
+    );
+}
