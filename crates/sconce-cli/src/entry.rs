@@ -132,9 +132,12 @@ fn mistyped_verb(args: &[OsString]) -> Option<Failure> {
     let mut words = args.iter().skip(1).skip_while(|arg| arg.to_string_lossy().starts_with('-'));
     let word = words.next()?.to_str()?;
     let command = Cli::command();
+    if !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-') {
+        return None;
+    }
     let is_verb = word == "help" || command.find_subcommand(word).is_some();
     let is_value = ["auto", "always", "never"].contains(&word);
-    if is_verb || is_value || word.contains(['.', '/', '*']) || Path::new(word).exists() {
+    if is_verb || is_value || Path::new(word).exists() {
         return None;
     }
     let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();

@@ -108,7 +108,7 @@ fn parts_are_taken_and_the_rest_is_said() {
     assert!(names.iter().all(|name| name.starts_with("model.")), "{names:?}");
     let typo = sconce(&["convert", "-f", "2.15/zip/lightning.ckpt", &out, "--take", "state_dit"]);
     assert_eq!(typo.code, 3);
-    assert!(typo.err.contains("there is: state_dict"), "{}", typo.err);
+    assert!(typo.err.contains("no entry 'state_dit'; did you mean 'state_dict'?"), "{}", typo.err);
 }
 
 #[test]

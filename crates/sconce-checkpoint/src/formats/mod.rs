@@ -102,7 +102,12 @@ fn not_a_checkpoint(source: &Source, identity: &Identity) -> Error {
     {
         return Error::from(error);
     }
-    let message = format!("this is {}, not a checkpoint", with_article(kind.description()));
+    let what = with_article(kind.description());
+    // Some say themselves what they are not.
+    let message = match what.contains(", not ") {
+        true => format!("this is {what}"),
+        false => format!("this is {what}, not a checkpoint"),
+    };
     let mut error = Error::new(ErrorKind::NotACheckpoint, message);
     if !identity.detail.is_empty() {
         error = error.with_note(identity.detail.clone());

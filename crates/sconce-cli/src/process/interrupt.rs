@@ -15,33 +15,36 @@ static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Sets the handlers. Without them the system's own end of the process remains.
 #[cfg(unix)]
 pub fn install() {
-    use std::io::Read;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    use signal_hook::{flag, low_level};
+    use signal_hook::flag;
 
+    // One crate wakes a thread, the other says by which signal.
     let caught = Arc::new(AtomicUsize::new(0));
-    let Ok((mut woken, wake)) = std::io::pipe() else { return };
-    let mut is_installed = false;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // A shell's nohup leaves SIGHUP ignored, and so does this.
-        if is_ignored(signal) {
-            continue;
-        }
-        let Ok(wake) = wake.try_clone() else { continue };
-        // The number first, then the byte that tells of it.
-        is_installed |=
-            flag::register_usize(signal, Arc::clone(&caught), usize::try_from(signal).unwrap_or(0))
-                .and_then(|_| low_level::pipe::register(signal, wake))
-                .is_ok();
-    }
-    if is_installed {
-        thread::spawn(move || {
-            if woken.read_exact(&mut [0]).is_ok() {
-                end(128 + i32::try_from(caught.load(Ordering::SeqCst)).unwrap_or(0));
+    let hangup_is_ignored = is_ignored(SIGHUP);
+    let which = Arc::clone(&caught);
+    let handler = move || {
+        let mut signal = 0;
+        // The number may come a moment after the wake-up.
+        for _ in 0..100 {
+            signal = i32::try_from(which.swap(0, Ordering::SeqCst)).unwrap_or(0);
+            if signal != 0 {
+                break;
             }
-        });
+            thread::sleep(Duration::from_millis(1));
+        }
+        // A shell's nohup leaves SIGHUP ignored, and so does this.
+        if signal == SIGHUP && hangup_is_ignored {
+            return;
+        }
+        end(128 + if signal == 0 { SIGINT } else { signal });
+    };
+    if ctrlc::set_handler(handler).is_ok() {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let number = usize::try_from(signal).unwrap_or(0);
+            drop(flag::register_usize(signal, Arc::clone(&caught), number));
+        }
     }
     // A file that grows past the limit on its size is an error to report, not the end.
     drop(flag::register(SIGXFSZ, Arc::default()));
