@@ -93,6 +93,8 @@ fn signals_end_with_their_number() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        // It ends where its input ends, and waiting for it would close that.
+        let _input = waiting.stdin.take();
         // Until the handlers are there: it reads by then.
         let status = format!("/proc/{}/status", waiting.id());
         let mask = 1u64 << (signal - 1);

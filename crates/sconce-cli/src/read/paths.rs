@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::Failure;
 use crate::select::glob::Glob;
 
 /// A file to look at.
@@ -18,20 +17,18 @@ pub struct Found {
 
 /// A path itself; with `recursive` the regular files below it, sorted, links not followed; the files that a
 /// pattern matches where no file is called so.
-///
-/// # Errors
-/// A pattern that is none.
-pub fn expand(path: &OsStr, recursive: bool) -> Result<Vec<Found>, Failure> {
+pub fn expand(path: &OsStr, recursive: bool) -> Vec<Found> {
     let found = |path: PathBuf| Found { path: path.into_os_string(), named: false };
     if recursive && Path::new(path).is_dir() {
-        return Ok(below(Path::new(path)).into_iter().map(found).collect());
+        return below(Path::new(path)).into_iter().map(found).collect();
     }
     let named = vec![Found { path: path.to_owned(), named: true }];
-    let Some(text) = path.to_str() else { return Ok(named) };
+    let Some(text) = path.to_str() else { return named };
     if !Glob::is_pattern(text) || fs::symlink_metadata(path).is_ok() {
-        return Ok(named);
+        return named;
     }
-    let glob = Glob::new(text)?;
+    // What is no pattern is a name like any other.
+    let Ok(glob) = Glob::new(text) else { return named };
     // Nothing above the first part with a wildcard needs to be gone through.
     let root: PathBuf = Path::new(text)
         .components()
@@ -46,7 +43,7 @@ pub fn expand(path: &OsStr, recursive: bool) -> Result<Vec<Found>, Failure> {
         .filter(|path| glob.matches(&path.to_string_lossy()))
         .map(found)
         .collect();
-    if matched.is_empty() { Ok(named) } else { Ok(matched) }
+    if matched.is_empty() { named } else { matched }
 }
 
 /// The regular files below a folder, sorted.

@@ -22,7 +22,7 @@ pub fn each(
 ) -> Verdict {
     let mut files = Vec::new();
     for path in &inputs.files {
-        files.extend(paths::expand(path, inputs.recursive)?);
+        files.extend(paths::expand(path, inputs.recursive));
     }
     // What lies in a folder beside models is not meant.
     files.retain(|found| {

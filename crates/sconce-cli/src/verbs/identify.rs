@@ -49,7 +49,7 @@ pub fn run(args: &IdentifyArgs, out: &mut Out, say: Say) -> Verdict {
     let mut files = Vec::new();
     let mut all_read = true;
     for path in &args.paths {
-        for found in paths::expand(path, args.recursive)? {
+        for found in paths::expand(path, args.recursive) {
             let file = look(&found.path);
             all_read &= file.error.is_none();
             if args.json {

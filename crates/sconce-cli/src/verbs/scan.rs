@@ -152,7 +152,7 @@ pub fn run(args: &ScanArgs, out: &mut Out, say: Say) -> Verdict {
     let limits = args.bounds.limits();
     let mut files: Vec<Found> = Vec::new();
     for path in &args.paths {
-        files.extend(paths::expand(path, args.recursive)?);
+        files.extend(paths::expand(path, args.recursive));
     }
     let started = Instant::now();
     let size = |found: &Found| fs::metadata(&found.path).map_or(0, |about| about.len());
