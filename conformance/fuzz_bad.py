@@ -65,6 +65,9 @@ VERBS = (
     ["convert", "FILE", "/dev/null", "--to", "npz"],
     ["resave", "FILE", "/dev/null"],
     ["identify", "FILE"],
+    ["scan", "FILE", "--sarif"],
+    ["pickle", "FILE"],
+    ["clean", "FILE", "/dev/null", "--force"],
 )
 SECONDS = 2
 # What a run that was too slow gets when it is repeated alone.
@@ -91,7 +94,7 @@ def fault(sconce, verb, path, seconds=SECONDS):
     except subprocess.TimeoutExpired:
         return TooSlow(f"{verb[0]}: no answer after {seconds} s")
     # 3 says that the command makes no sense for what the file holds now, such as no tensor, or no method of the name that is the default.
-    if done.returncode not in ((0, 1, 2, 3) if verb[0] in ("convert", "graph", "resave", "show") else (0, 1, 2)):
+    if done.returncode not in ((0, 1, 2, 3) if verb[0] in ("clean", "convert", "graph", "resave", "show") else (0, 1, 2)):
         return f"{verb[0]}: exit status {done.returncode}: {done.stderr[:200]!r}"
     text = next((p for p in PANIC if p in done.stderr or p in done.stdout), None)
     if text:

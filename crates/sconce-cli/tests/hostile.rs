@@ -17,7 +17,7 @@ fn acts(text: &str) -> Option<char> {
 #[test]
 fn names_are_escaped_everywhere() {
     let file = "2.15/zip/objects_names.pt";
-    let verbs: [&[&str]; 15] = [
+    let verbs: [&[&str]; 18] = [
         &["info"],
         &["info", "--json"],
         &["ls", "-l"],
@@ -31,6 +31,9 @@ fn names_are_escaped_everywhere() {
         &["stat"],
         &["stat", "--json"],
         &["globals"],
+        &["scan", "--all"],
+        &["scan", "--json"],
+        &["pickle"],
         &["dis"],
         &["trace"],
     ];

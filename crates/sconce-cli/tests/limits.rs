@@ -159,7 +159,7 @@ fn a_pickle_that_claims_a_million_values_is_refused_by_every_verb() {
         ("long.pt", checkpoint(bomb(100), None), "--max-pickle-bytes"),
         ("many.pt", checkpoint(bomb(10), None), "--max-pickle-values"),
     ];
-    let verbs: [&[&str]; 13] = [
+    let verbs: [&[&str]; 15] = [
         &["info", "FILE"],
         &["ls", "FILE"],
         &["tree", "FILE"],
@@ -170,6 +170,8 @@ fn a_pickle_that_claims_a_million_values_is_refused_by_every_verb() {
         &["trace", "FILE", "--limit", "0", "--at", "99999999"],
         &["globals", "FILE"],
         &["verify", "FILE"],
+        &["scan", "FILE"],
+        &["pickle", "FILE"],
         &["diff", "2.15/zip/shared.pt", "FILE"],
         &["convert", "FILE", "/dev/null", "--to", "npz"],
         &["resave", "FILE", "/dev/null"],
@@ -182,7 +184,7 @@ fn a_pickle_that_claims_a_million_values_is_refused_by_every_verb() {
                 verb.iter().map(|&arg| if arg == "FILE" { file.as_str() } else { arg }).collect();
             let run = with_memory(96 << 10, &args);
             assert!((1..=2).contains(&run.code), "{args:?}: {}", run.err);
-            let said = if verb[0] == "verify" { &run.out } else { &run.err };
+            let said = if matches!(verb[0], "verify" | "scan") { &run.out } else { &run.err };
             assert!(said.contains("more than "), "{args:?}: {said}");
             let tells = matches!(verb[0], "info" | "dis" | "ls") && verb.len() == 2;
             assert!(!tells || said.contains(flag), "{args:?}: {said}");
@@ -275,7 +277,17 @@ fn errors_are_no_longer_than_a_screen() {
         let verbs: &[&[&str]] = if name.ends_with(".py") {
             &[&["ast"], &["script"], &["code"]]
         } else {
-            &[&["info"], &["ls"], &["dis"], &["trace"], &["globals"], &["verify"], &["code"]]
+            &[
+                &["info"],
+                &["ls"],
+                &["dis"],
+                &["trace"],
+                &["globals"],
+                &["verify"],
+                &["scan"],
+                &["pickle"],
+                &["code"],
+            ]
         };
         for verb in verbs {
             let mut args = verb.to_vec();

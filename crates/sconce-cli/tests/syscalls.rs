@@ -181,7 +181,7 @@ fn is_possible() -> bool {
     known.is_ok_and(|actions| actions.contains("kill_process"))
 }
 
-const VERBS: [&[&str]; 17] = [
+const VERBS: [&[&str]; 20] = [
     &["info", "FILE"],
     &["identify", "FILE"],
     &["ls", "FILE", "-l", "--sha256"],
@@ -191,6 +191,9 @@ const VERBS: [&[&str]; 17] = [
     &["globals", "FILE"],
     &["globals", "FILE", "--python"],
     &["verify", "FILE"],
+    &["scan", "FILE"],
+    &["scan", "FILE", "--sarif"],
+    &["pickle", "FILE"],
     &["dis", "FILE"],
     &["trace", "FILE", "--limit", "50"],
     &["code", "FILE"],
