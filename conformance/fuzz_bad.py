@@ -14,6 +14,7 @@ Standard library only.
 
 import argparse
 import concurrent.futures
+import itertools
 import os
 import random
 import resource
@@ -162,16 +163,18 @@ def main():
             name = os.path.relpath(path, FILES).replace(os.sep, "-")
             suffix = os.path.splitext(path)[1]
             # One verb per mutant, taken in turn.
-            jobs = [(f"{name}-{label}", suffix, changed, VERBS[i % len(VERBS)])
-                    for i, (label, changed) in enumerate(mutants(data, options.cuts, options.flips, dice))]
-            for job, wrong in pool.map(lambda job: run_one(options.sconce, folder, job), jobs):
-                if wrong is None:
-                    passed += 1
-                elif isinstance(wrong, TooSlow):
-                    slow.append(job)
-                else:
-                    failed += 1
-                    keep(job, wrong)
+            jobs = ((f"{name}-{label}", suffix, changed, VERBS[i % len(VERBS)])
+                    for i, (label, changed) in enumerate(mutants(data, options.cuts, options.flips, dice)))
+            # Some at a time: a process that holds all mutants takes long to fork.
+            while part := list(itertools.islice(jobs, 1000)):
+                for job, wrong in pool.map(lambda job: run_one(options.sconce, folder, job), part):
+                    if wrong is None:
+                        passed += 1
+                    elif isinstance(wrong, TooSlow):
+                        slow.append(job)
+                    else:
+                        failed += 1
+                        keep(job, wrong)
         for job in slow:
             wrong = run_one(options.sconce, folder, job, SECONDS_ALONE)[1]
             if wrong is None:
