@@ -96,24 +96,31 @@ fn early_color(args: &[OsString]) -> ColorChoice {
     ColorChoice::Auto
 }
 
-/// Makes `sconce FILE` mean `sconce info FILE`: the first word that is no flag is a verb or a file.
-fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
-    let command = Cli::command();
+/// Where the first word is that is no flag: a verb or a file. `None` where the flags ask for help or the version.
+fn first_word(args: &[OsString]) -> Option<usize> {
     let mut at = 1;
     while let Some(arg) = args.get(at) {
-        let Some(text) = arg.to_str() else { break };
-        match text {
-            "--" => break,
-            "--help" | "-h" | "--version" | "-V" => return args,
-            "--color" => at += 1,
-            "-" => break,
-            flag if flag.starts_with('-') => {}
-            word if word == "help" || command.find_subcommand(word).is_some() => return args,
-            _ => break,
+        match arg.to_str() {
+            Some("--help" | "-h" | "--version" | "-V") => return None,
+            Some("--color") => at += 1,
+            Some("-" | "--") | None => break,
+            Some(flag) if flag.starts_with('-') => {}
+            Some(_) => break,
         }
         at += 1;
     }
-    if at < args.len() {
+    (at < args.len()).then_some(at)
+}
+
+fn is_verb(word: &str) -> bool {
+    word == "help" || Cli::command().find_subcommand(word).is_some()
+}
+
+/// Makes `sconce FILE` mean `sconce info FILE`.
+fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
+    if let Some(at) = first_word(&args)
+        && !args[at].to_str().is_some_and(is_verb)
+    {
         // Flags of `info` may stand before the file too.
         let first_flag = (1..at).find(|&at| !is_global_flag(&args, at)).unwrap_or(at);
         args.insert(first_flag, OsString::from("info"));
@@ -129,24 +136,21 @@ fn is_global_flag(args: &[OsString], at: usize) -> bool {
 /// What to say of a first word that is neither a verb nor a file, where it was meant as a verb: it is close to one, or
 /// other words follow.
 fn mistyped_verb(args: &[OsString]) -> Option<Failure> {
-    let mut words = args.iter().skip(1).skip_while(|arg| arg.to_string_lossy().starts_with('-'));
-    let word = words.next()?.to_str()?;
+    let at = first_word(args)?;
+    let word = args[at].to_str()?;
+    let is_plain = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-';
+    let could_be_one = !word.starts_with('-') && word.bytes().all(is_plain);
+    if !could_be_one || is_verb(word) || Path::new(word).exists() {
+        return None;
+    }
     let command = Cli::command();
-    if !word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-') {
-        return None;
-    }
-    let is_verb = word == "help" || command.find_subcommand(word).is_some();
-    let is_value = ["auto", "always", "never"].contains(&word);
-    if is_verb || is_value || Path::new(word).exists() {
-        return None;
-    }
     let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
-    let failure = |rest: &str| Failure::usage(format!("no verb '{word}'{rest}"));
     match suggest::closest(word, verbs.iter().copied(), 1).first() {
-        Some(verb) => Some(failure(&format!("; did you mean '{verb}'?"))),
+        Some(verb) => Some(Failure::usage(format!("no verb '{word}'; did you mean '{verb}'?"))),
         None => {
-            words.next()?;
-            Some(failure("").help("sconce --help lists the verbs"))
+            args.get(at + 1)?;
+            let failure = Failure::usage(format!("no verb and no file '{word}'"));
+            Some(failure.help("sconce --help lists the verbs"))
         }
     }
 }
@@ -187,7 +191,10 @@ mod tests {
         let expected = "no verb 'convrt'; did you mean 'convert'?";
         assert_eq!(said("sconce convrt a.pt b.pt").as_deref(), Some(expected));
         assert_eq!(said("sconce -q sl").as_deref(), Some("no verb 'sl'; did you mean 'ls'?"));
-        assert_eq!(said("sconce frobnicate a.pt").as_deref(), Some("no verb 'frobnicate'"));
+        assert_eq!(
+            said("sconce frobnicate a.pt").as_deref(),
+            Some("no verb and no file 'frobnicate'")
+        );
         // A file that is not there.
         assert_eq!(said("sconce frobnicate"), None);
         assert_eq!(said("sconce convrt.pt"), None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_ir::{Constant, Function, FunctionId, Type, Unit};
+use sconce_ir::{Function, FunctionId, Type, Unit};
 use sconce_syntax::Source;
 
 use crate::compile::{Options, compile, completed, declare};
@@ -49,21 +49,8 @@ impl Resolver for NativeResolver {
         Ok(unit.find_function(name).map(Global::Function))
     }
 
-    fn member(
-        &mut self,
-        _unit: &mut Unit,
-        _namespace: &str,
-        _name: &str,
-    ) -> Result<Option<Global>, Error> {
-        Ok(None)
-    }
-
     fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error> {
         Ok(unit.find_type(name).cloned())
-    }
-
-    fn constant(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Constant>, Error> {
-        Ok(None)
     }
 
     fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error> {

@@ -17,10 +17,12 @@ pub trait Resolver {
     /// `__torch__.torch.nn`.
     fn member(
         &mut self,
-        unit: &mut Unit,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Global>, Error>;
+        _unit: &mut Unit,
+        _namespace: &str,
+        _name: &str,
+    ) -> Result<Option<Global>, Error> {
+        Ok(None)
+    }
 
     /// What a compiled class has besides its methods: static methods, values of Python.
     fn class_member(
@@ -49,7 +51,9 @@ pub trait Resolver {
     }
 
     /// The type of a name that is no built-in type, dotted or not, such as `__torch__.M`.
-    fn ty(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Type>, Error>;
+    fn ty(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Type>, Error> {
+        Ok(None)
+    }
 
     /// What an annotation means as a whole, where that is more than its names say: an alias of a
     /// type, a type of a module that is called otherwise here. `None` leaves it to the language.
@@ -63,11 +67,15 @@ pub trait Resolver {
     }
 
     /// `CONSTANTS.name`.
-    fn constant(&mut self, unit: &mut Unit, name: &str) -> Result<Option<Constant>, Error>;
+    fn constant(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Constant>, Error> {
+        Ok(None)
+    }
 
     /// Makes sure that a function's schema is complete: one without a return annotation has to be
     /// compiled first. Functions of an archive always are.
-    fn ensure_schema(&mut self, unit: &mut Unit, function: FunctionId) -> Result<(), Error>;
+    fn ensure_schema(&mut self, _unit: &mut Unit, _function: FunctionId) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// Knows `torch` and nothing else.
@@ -76,27 +84,6 @@ pub(crate) struct TorchOnly;
 impl Resolver for TorchOnly {
     fn value(&mut self, _unit: &mut Unit, name: &str) -> Result<Option<Global>, Error> {
         Ok((name == "torch").then_some(Global::Torch))
-    }
-
-    fn member(
-        &mut self,
-        _unit: &mut Unit,
-        _namespace: &str,
-        _name: &str,
-    ) -> Result<Option<Global>, Error> {
-        Ok(None)
-    }
-
-    fn ty(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Type>, Error> {
-        Ok(None)
-    }
-
-    fn constant(&mut self, _unit: &mut Unit, _name: &str) -> Result<Option<Constant>, Error> {
-        Ok(None)
-    }
-
-    fn ensure_schema(&mut self, _unit: &mut Unit, _function: FunctionId) -> Result<(), Error> {
-        Ok(())
     }
 }
 

@@ -111,7 +111,7 @@ impl<'w, 'a> Writer<'w, 'a> {
             .values()
             .filter_map(|value| self.arena.global(value))
             .map(|(module, _)| module)
-            .filter(|module| is_dotted(module))
+            .filter(|module| repr::is_dotted_name(module))
             .collect();
         modules.sort_unstable();
         modules.dedup();
@@ -435,7 +435,7 @@ fn spacing(count: usize, depth: u32) -> (String, String, String) {
 
 /// A class or function as an expression; `getattr` for what is no name of Python's.
 fn global_text(module: &str, name: &str, text: &mut String) {
-    if is_dotted(module) && is_dotted(name) {
+    if repr::is_dotted_name(module) && repr::is_dotted_name(name) {
         text.push_str(module);
         text.push('.');
         text.push_str(name);
@@ -446,14 +446,6 @@ fn global_text(module: &str, name: &str, text: &mut String) {
     text.push_str(", ");
     repr::write_str(text, name);
     text.push(')');
-}
-
-fn is_dotted(name: &str) -> bool {
-    name.split('.').all(|part| {
-        let mut chars = part.chars();
-        chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-            && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
 }
 
 /// The values that a value has to do with.

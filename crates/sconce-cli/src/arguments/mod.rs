@@ -2,6 +2,7 @@
 
 pub mod assignments;
 pub mod call;
+pub mod pickles;
 pub mod python;
 pub mod reading;
 pub mod rename;

@@ -3,6 +3,8 @@
 use sconce::tensor::{Error, Tensor};
 use sha2::{Digest, Sha256};
 
+use crate::output::hex;
+
 /// The strided tensors that a tensor consists of, with the names PyTorch gives them: one without a
 /// name for a strided or quantized tensor.
 pub fn components(tensor: &Tensor) -> Result<Vec<(String, Tensor)>, Error> {
@@ -45,8 +47,7 @@ pub fn digest(tensor: &Tensor) -> Result<Option<(String, u64)>, Error> {
         sha.update(&data);
         bytes += data.len() as u64;
     }
-    let hex: String = sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some((hex, bytes)))
+    Ok(Some((hex(&sha.finalize()), bytes)))
 }
 
 /// Bytes of the elements, as [`digest`] counts them.

@@ -1,12 +1,11 @@
 //! The pickles of a file: where they start and what they are called.
 
-use std::ffi::OsStr;
-
 use sconce::archive::{Archive, TarArchive};
 use sconce::checkpoint::{FileKind, identify, pickle_limits};
 use sconce::pickle::instructions;
 use sconce::source::{Bytes, Limits, MapMode};
 
+use crate::arguments::pickles::Pickles;
 use crate::error::Failure;
 use crate::read::open;
 use crate::select::suggest;
@@ -40,12 +39,10 @@ impl Stream {
     }
 }
 
-/// The main pickle of a file, all five of a legacy one, or the one that `record` names.
-pub fn streams(
-    file: &OsStr,
-    record: Option<&str>,
-    limits: &Limits,
-) -> Result<Vec<Stream>, Failure> {
+/// The main pickle of a file, all five of a legacy one, or the one that `--record` names.
+pub fn streams(pickles: &Pickles) -> Result<Vec<Stream>, Failure> {
+    let (file, record) = (pickles.file.as_os_str(), pickles.record.as_deref());
+    let limits = &pickles.bounds.limits();
     let source = open::source(file, MapMode::Private, limits)?;
     let name = open::name(file);
     let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
+use sconce::pickle::repr::is_dotted_name;
 use sconce::scan::{Finding, Report, Rule, Verdict, why_dangerous};
 use sconce::{FileKind, Source, identify};
 
@@ -117,7 +118,7 @@ const DTYPES: &str = "numpy.dtypes";
 fn dtype_class(message: &str) -> Option<&str> {
     let (_, class) = message.split_once("<class 'numpy.dtypes.")?;
     let (name, _) = class.split_once("'>")?;
-    is_dotted(name).then_some(name)
+    is_dotted_name(name).then_some(name)
 }
 
 /// The imports and the call that allow these, and what is refused even so. Names that are no Python
@@ -127,7 +128,7 @@ fn lines<'a>(names: impl Iterator<Item = (&'a str, &'a str)>, refusal: Option<&s
     let mut odd = String::new();
     let mut listed: Vec<String> = Vec::new();
     for (module, name) in names {
-        if !is_dotted(module) || !is_dotted(name) {
+        if !is_dotted_name(module) || !is_dotted_name(name) {
             odd.push_str(&format!("# no Python name: {:?}\n", format!("{module}.{name}")));
             continue;
         }
@@ -156,21 +157,6 @@ fn lines<'a>(names: impl Iterator<Item = (&'a str, &'a str)>, refusal: Option<&s
         }
     }
     text
-}
-
-fn is_dotted(name: &str) -> bool {
-    const KEYWORDS: [&str; 35] = [
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
-        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
-        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
-        "try", "while", "with", "yield",
-    ];
-    let part = |part: &str| {
-        let mut chars = part.chars();
-        let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-        first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&part)
-    };
-    name.split('.').all(part)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! `sconce dis`: the opcodes of a pickle, line for line as `python -m pickletools` prints them.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::Args;
@@ -8,28 +7,21 @@ use sconce::pickle::{Arg, DisError, Instruction, dis_from, instructions};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::arguments::reading::Bounds;
+use crate::arguments::pickles::Pickles;
 use crate::error::{Failure, Outcome};
-use crate::output::{Line, Out, SCHEMA_VERSION};
+use crate::output::{Line, Out, SCHEMA_VERSION, hex};
 use crate::read::open;
 use crate::report::pickle_streams::{self, Stream};
 
 /// `sconce dis`.
 #[derive(Debug, Args)]
 pub struct DisArgs {
-    /// The file; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: OsString,
-    /// Which pickle: a record of a zip or tar archive; magic, protocol, system, object or keys of a
-    /// legacy file
-    #[arg(long, value_name = "NAME")]
-    pub record: Option<String>,
+    /// Which pickles.
+    #[command(flatten)]
+    pub pickles: Pickles,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// What the file may cost.
-    #[command(flatten)]
-    pub bounds: Bounds,
 }
 use crate::error::Verdict;
 
@@ -73,9 +65,8 @@ struct Broken {
 
 /// Exit code 2 when a pickle breaks off; what could be listed is.
 pub fn run(args: &DisArgs, out: &mut Out) -> Verdict {
-    let streams =
-        pickle_streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
-    let file = open::name(&args.file);
+    let streams = pickle_streams::streams(&args.pickles)?;
+    let file = open::name(&args.pickles.file);
     if args.json {
         let pickles: Vec<Pickle<'_>> = streams.iter().map(pickle).collect();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, pickles })?;
@@ -215,10 +206,6 @@ fn text(bytes: &[u8]) -> (Value, Option<String>) {
         Ok(text) => (json!(text), None),
         Err(_) => (Value::Null, Some(hex(bytes))),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Little-endian two's complement of up to eight bytes.

@@ -1,13 +1,12 @@
 //! `sconce pickle`: a pickle as the Python that would build its objects.
 
-use std::ffi::OsString;
 use std::fmt;
 
 use clap::Args;
 use sconce::pickle::{AllowAll, Machine, decompile};
 use serde::Serialize;
 
-use crate::arguments::reading::Bounds;
+use crate::arguments::pickles::Pickles;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION};
 use crate::read::open;
@@ -21,22 +20,15 @@ which order, also where the result is thrown away. Nothing of it is run.\n\nExam
 sconce pickle model.pt\n  sconce pickle model.pt --record archive/data.pkl | less"
 )]
 pub struct PickleArgs {
-    /// The file; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: OsString,
-    /// Which pickle: a record of a zip or tar archive; magic, protocol, system, object or keys of a
-    /// legacy file
-    #[arg(long, value_name = "NAME")]
-    pub record: Option<String>,
+    /// Which pickles.
+    #[command(flatten)]
+    pub pickles: Pickles,
     /// Print Python (the default)
     #[arg(long, conflicts_with = "json")]
     pub python: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// What the file may cost.
-    #[command(flatten)]
-    pub bounds: Bounds,
 }
 
 #[derive(Serialize)]
@@ -57,9 +49,8 @@ struct Pickle<'a> {
 
 /// Exit code 2 when a pickle breaks off; what it would have done before is shown.
 pub fn run(args: &PickleArgs, out: &mut Out) -> Verdict {
-    let streams =
-        pickle_streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
-    let file = open::name(&args.file);
+    let streams = pickle_streams::streams(&args.pickles)?;
+    let file = open::name(&args.pickles.file);
     let mut failed = None;
     let mut pickles = Vec::new();
     if !args.json {

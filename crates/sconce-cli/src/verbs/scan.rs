@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::reading::{Bounds, Load};
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::output::{Line, Out, Progress, SCHEMA_VERSION, Style, count, hex};
 use crate::read::open::{self, Say};
 use crate::read::paths::{self, Found};
 use crate::report::safe_globals::{self, Needed};
@@ -228,8 +228,7 @@ fn one(found: &Found, policy: &Policy, limits: &Limits) -> Scanned {
 }
 
 fn hash(source: &Source) -> String {
-    let digest = Sha256::digest(source.bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(source.bytes()))
 }
 
 /// Whether this is a file that lies beside models: text, a picture. Nothing unpickles it, and nothing in it was found.

@@ -1,12 +1,10 @@
 //! `sconce trace`: the pickle machine at work, opcode by opcode, on values that do nothing.
 
-use std::ffi::OsString;
-
 use clap::Args;
 use sconce::pickle::{Frame, Step, Tracer};
 use serde::Serialize;
 
-use crate::arguments::reading::Bounds;
+use crate::arguments::pickles::Pickles;
 use crate::arguments::values::offset;
 use crate::error::{Failure, Outcome};
 use crate::output::{Line, Out, SCHEMA_VERSION, Style};
@@ -16,12 +14,9 @@ use crate::report::pickle_streams;
 /// `sconce trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// The file; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: OsString,
-    /// Which pickle (as for dis)
-    #[arg(long, value_name = "NAME")]
-    pub record: Option<String>,
+    /// Which pickles.
+    #[command(flatten)]
+    pub pickles: Pickles,
     /// Show at most N steps; 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub limit: usize,
@@ -31,9 +26,6 @@ pub struct TraceArgs {
     /// Print a JSON object on a line for each step
     #[arg(long)]
     pub json: bool,
-    /// What the file may cost.
-    #[command(flatten)]
-    pub bounds: Bounds,
 }
 use crate::error::Verdict;
 
@@ -68,9 +60,8 @@ impl<'a> From<&'a Frame> for FrameRow<'a> {
 
 /// Exit code 2 when the pickle breaks off.
 pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
-    let file = open::name(&args.file);
-    let mut streams =
-        pickle_streams::streams(&args.file, args.record.as_deref(), &args.bounds.limits())?;
+    let file = open::name(&args.pickles.file);
+    let mut streams = pickle_streams::streams(&args.pickles)?;
     // Of a legacy file, the pickle that matters.
     let at = streams.iter().position(|stream| stream.name == "object").unwrap_or(0);
     let stream = streams.swap_remove(at);

@@ -1,6 +1,5 @@
-//! The blocks of a node, which most nodes have none of, and the block that a node is in: in as little room as can be.
+//! The blocks of a node, which most nodes have none of, in as little room as can be.
 
-use std::num::NonZeroU32;
 use std::ops::Deref;
 
 use super::BlockId;
@@ -47,20 +46,6 @@ impl Deref for BlockList {
     }
 }
 
-/// The block that a node is in: its id and one, so that there is a number for no block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Owner(Option<NonZeroU32>);
-
-impl Owner {
-    pub(super) fn of(block: Option<BlockId>) -> Self {
-        Owner(block.and_then(|BlockId(id)| NonZeroU32::new(id.wrapping_add(1))))
-    }
-
-    pub(super) fn block(self) -> Option<BlockId> {
-        self.0.map(|id| BlockId(id.get() - 1))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Node;
@@ -76,9 +61,6 @@ mod tests {
         list.shrink();
         assert_eq!([list.remove(0), list.remove(0)], [BlockId(0), BlockId(2)]);
         assert!(list.is_empty());
-        for block in [None, Some(BlockId(0)), Some(BlockId(7))] {
-            assert_eq!(Owner::of(block).block(), block);
-        }
     }
 
     #[test]

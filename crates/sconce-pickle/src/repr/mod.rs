@@ -162,6 +162,29 @@ pub fn write_bigint(out: &mut String, value: &BigInt) -> bool {
     true
 }
 
+/// Whether a text is an expression of Python that names something: ASCII identifiers with dots between them, no keywords.
+///
+/// ```
+/// use sconce_pickle::repr::is_dotted_name;
+///
+/// assert!(is_dotted_name("torch.nn.Linear"));
+/// assert!(!is_dotted_name("a.class") && !is_dotted_name("f()") && !is_dotted_name(""));
+/// ```
+pub fn is_dotted_name(name: &str) -> bool {
+    const KEYWORDS: [&str; 35] = [
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
+        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
+        "try", "while", "with", "yield",
+    ];
+    let part = |part: &str| {
+        let mut chars = part.chars();
+        let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&part)
+    };
+    name.split('.').all(part)
+}
+
 /// `repr` of the start of a literal, for messages.
 pub(crate) fn str_repr_lossy(bytes: &[u8]) -> String {
     let mut out = String::new();
