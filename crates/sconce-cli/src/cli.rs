@@ -149,7 +149,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Scan(args) => scan::run(args, out, say),
         Verb::Dis(args) => dis::run(args, out),
         Verb::Pickle(args) => pickle::run(args, out),
-        Verb::Trace(args) => trace::run(args, out),
+        Verb::Trace(args) => trace::run(args, out, say),
         Verb::Globals(args) => globals::run(args, out, say),
         Verb::Completions(args) => completions::run(args, Cli::command(), out),
         Verb::Man(args) => man::run(args, Cli::command(), out),

@@ -1,6 +1,6 @@
-//! Whether two TorchScript archives hold the same program, as far as their records tell: code, constants,
-//! mobile bytecode and extra files, byte for byte. Methods are not compared one by one, so code that is
-//! written otherwise and means the same counts as different.
+//! Whether two TorchScript archives hold the same program, as far as their records tell: code by method, constants,
+//! mobile bytecode and extra files byte for byte. Code that is written otherwise and means the same counts as
+//! different.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::Failure;
 use crate::output::{Line, Style, count};
+use crate::report::method_diff::{self, MethodDiff};
 
 /// The records of two programs that are not equal.
 #[derive(Serialize, Default)]
@@ -20,6 +21,7 @@ pub struct Programs {
     /// Whether any differs.
     pub same: bool,
     code: Vec<String>,
+    methods: Vec<MethodDiff>,
     constants: Vec<String>,
     bytecode: Vec<String>,
     extra: Vec<String>,
@@ -54,13 +56,21 @@ pub fn compare(
     let mut programs = Programs { compared: true, same: true, ..Programs::default() };
     let only_right = right.iter().filter(|(name, _)| !left.contains_key(*name));
     for (name, entry) in left.iter().chain(only_right) {
-        let same = match (left.get(name), right.get(name)) {
-            (Some(a), Some(b)) => bytes(&archives[0], a)?[..] == bytes(&archives[1], b)?[..],
-            _ => false,
+        let text = |side: &BTreeMap<String, &Entry>, archive| match side.get(name) {
+            Some(entry) => bytes(archive, entry).map(Some),
+            None => Ok(None),
         };
-        if !same {
+        let (a, b) = (text(&left, &archives[0])?, text(&right, &archives[1])?);
+        if a.as_deref() != b.as_deref() {
             programs.same = false;
             let name = archives[usize::from(!left.contains_key(name))].record_name(entry);
+            if matches!(Part::of(&name), Some(Part::Code)) {
+                let [a, b] = [a, b]
+                    .map(|bytes| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+                let found =
+                    method_diff::methods(&name, &a.unwrap_or_default(), &b.unwrap_or_default());
+                programs.methods.extend(found);
+            }
             programs.add(&name);
         }
     }
@@ -135,7 +145,10 @@ impl Programs {
             return line.dim(" · ").add(Style::Good, "code, constants and extra files are equal");
         }
         for (part, names) in self.parts() {
-            if !names.is_empty() {
+            if part == "code" && !self.methods.is_empty() {
+                let text = format!("code differs: {}", count(self.methods.len(), "method"));
+                line = line.dim(" · ").add(Style::Warn, text);
+            } else if !names.is_empty() {
                 let verb = if part.ends_with('s') { "differ" } else { "differs" };
                 let text = format!("{part} {verb}: {}", count(names.len(), "record"));
                 line = line.dim(" · ").add(Style::Warn, text);
@@ -144,10 +157,18 @@ impl Programs {
         line
     }
 
-    /// A line for each record that differs.
-    pub fn lines(&self) -> impl Iterator<Item = Line> {
-        let names = self.parts().into_iter().flat_map(|(_, names)| names.iter());
-        names
-            .map(|name| Line::new().add(Style::Warn, "  ~ ").add(Style::Name, name).dim("  record"))
+    /// The methods that differ, and a line for each other record that does.
+    pub fn lines(&self, all: bool) -> Vec<Line> {
+        let mut out: Vec<Line> = self.methods.iter().flat_map(|method| method.print(all)).collect();
+        for (part, names) in self.parts() {
+            // Records whose methods are all the same differ in comments or spaces.
+            if part == "code" && !self.methods.is_empty() {
+                continue;
+            }
+            out.extend(names.iter().map(|name| {
+                Line::new().add(Style::Warn, "  ~ ").add(Style::Name, name).dim("  record")
+            }));
+        }
+        out
     }
 }

@@ -1,21 +1,25 @@
 //! `sconce diff`: what differs between two files, whatever their formats.
 
+mod distance;
+mod groups;
+
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 
 use clap::Args;
 use rayon::prelude::*;
 use sconce::checkpoint::{Checkpoint, FileKind, Node, Object};
-use sconce::tensor::{Quantizer, Scalar, Tensor};
+use sconce::tensor::Tensor;
 use serde::Serialize;
 
+use self::distance::{Distance, distance, equal_after_cast, same_bytes};
+use self::groups::{Group, groups};
 use crate::arguments::reading::Load;
 use crate::arguments::selection::Names;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Line, Out, SCHEMA_VERSION, Style, count};
+use crate::output::{Line, Out, Progress, SCHEMA_VERSION, Style, count};
 use crate::read::open::{self, Say};
-use crate::report::elements;
-use crate::report::numbers::{self, dims, short_number};
+use crate::report::numbers::{dims, short_number};
 use crate::report::program_diff::{self, Programs};
 use crate::report::renamed_tensors::{self, Lone};
 use crate::select::glob::Filter;
@@ -23,8 +27,15 @@ use crate::select::pick;
 
 /// `sconce diff`.
 #[derive(Debug, Args)]
-#[command(after_help = "Of two TorchScript archives the records of code, constants, bytecode and \
-extra files are compared byte for byte too; methods are not compared one by one.")]
+#[command(after_help = "\
+Of two TorchScript archives the code is compared method by method, and constants, bytecode and extra files byte for \
+byte.
+
+Examples:
+  sconce diff before.pt after.pt                        what changed, the most first
+  sconce diff --ignore-prefix module ddp.pt plain.pt    names with and without 'module.' are one
+  sconce diff --atol 1e-3 f32.pt bf16.safetensors       what rounding explains is no difference
+  sconce diff --rename --stat a.pt b.pt                 find tensors that only have another name")]
 pub struct DiffArgs {
     /// The first file; - reads standard input
     #[arg(value_name = "A")]
@@ -50,7 +61,7 @@ pub struct DiffArgs {
     /// Compare only tensors, not other values
     #[arg(long)]
     pub tensors_only: bool,
-    /// Cut this off the front of names (repeatable): module.
+    /// Cut this off the front of names, with the dot that follows (repeatable): module
     #[arg(long, value_name = "PREFIX")]
     pub ignore_prefix: Vec<String>,
     /// Pair tensors of other names by their content; or rename those of A first, as edit does
@@ -61,7 +72,7 @@ pub struct DiffArgs {
     /// Which names.
     #[command(flatten)]
     pub names: Names,
-    /// Print every difference, however many
+    /// Print every difference on a line of its own
     #[arg(long)]
     pub all: bool,
     /// Print JSON
@@ -101,7 +112,7 @@ struct Counts {
     values_changed: usize,
 }
 
-#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
     Equal,
@@ -117,7 +128,7 @@ enum Kind {
     Value,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Debug)]
 struct Difference {
     kind: Kind,
     name: String,
@@ -128,17 +139,9 @@ struct Difference {
     a: Option<String>,
     b: Option<String>,
     numbers: Option<Distance>,
-}
-
-/// How far two tensors are apart, over the elements that are finite in both.
-#[derive(Serialize, Clone, Copy)]
-struct Distance {
-    max_abs: f64,
-    /// Norm of the difference by the norm of the second.
-    rel_l2: f64,
-    cosine: Option<f64>,
-    /// Elements farther apart than the tolerances.
-    differing: u64,
+    /// The dtype in which both are equal, of two tensors that differ in theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    equal_as: Option<&'static str>,
 }
 
 /// A leaf of one of the files.
@@ -173,7 +176,11 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
         }
     }
     let right = leaves(&second, args, tensors_only, &filter);
-    let differences = compare(&left, &right, args)?;
+    let bytes = left.iter().filter_map(|leaf| Some(leaf.tensor.as_ref()?.nbytes()));
+    let total = bytes.fold(0u64, u64::saturating_add);
+    let progress = Progress::new("comparing", total, say.quiet || args.json);
+    let differences = compare(&left, &right, args, &progress)?;
+    drop(progress);
     let counts = tally(&differences);
     let limits = open::limits(&args.load);
     let programs = program_diff::compare(&first, &second, !args.tensors_only, &limits)?;
@@ -207,14 +214,16 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
         .filter(|d| d.kind != Kind::Equal && (d.kind != Kind::Close || args.values))
         .collect();
     let most = if args.all { usize::MAX } else { SHOWN };
-    let width = shown.iter().take(most).map(|d| d.name.chars().count()).max().unwrap_or(0).min(60);
-    for difference in shown.iter().take(most) {
-        out.line(&line(difference, width, args.values))?;
+    let groups = groups(shown, !args.all);
+    let width = groups.iter().take(most).map(|group| group.name.chars().count()).max();
+    let width = width.unwrap_or(0).min(60);
+    for group in groups.iter().take(most) {
+        out.line(&line(group, width, args.values))?;
     }
-    if shown.len() > most {
-        out.line(&Line::new().dim(format!("  … {} more, --all shows them", shown.len() - most)))?;
+    if groups.len() > most {
+        out.line(&Line::new().dim(format!("  … {} more, --all shows them", groups.len() - most)))?;
     }
-    for line in programs.iter().flat_map(Programs::lines).take(most) {
+    for line in programs.iter().flat_map(|programs| programs.lines(args.all)) {
         out.line(&line)?;
     }
     Ok(found)
@@ -232,8 +241,7 @@ fn leaves<'c>(
         if tensor.is_none() && tensors_only {
             return;
         }
-        let cut = args.ignore_prefix.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()));
-        let name = cut.unwrap_or(name);
+        let name = without_prefix(name, &args.ignore_prefix);
         if filter.accepts(name) {
             out.push(Leaf { name: name.to_owned(), object, tensor });
         }
@@ -241,10 +249,20 @@ fn leaves<'c>(
     out
 }
 
+/// `module` and `module.` cut the same off `module.fc.weight`, and nothing off `modules.0`.
+fn without_prefix<'n>(name: &'n str, prefixes: &[String]) -> &'n str {
+    let cut = |prefix: &String| {
+        let rest = name.strip_prefix(prefix.as_str())?;
+        if prefix.is_empty() || prefix.ends_with('.') { Some(rest) } else { rest.strip_prefix('.') }
+    };
+    prefixes.iter().find_map(cut).unwrap_or(name)
+}
+
 fn compare(
     left: &[Leaf<'_>],
     right: &[Leaf<'_>],
     args: &DiffArgs,
+    progress: &Progress,
 ) -> Result<Vec<Difference>, Failure> {
     // Different keys, such as 1 and '1', can come to one name: those pair up in their order.
     let mut others: HashMap<&str, VecDeque<usize>> = HashMap::new();
@@ -267,10 +285,14 @@ fn compare(
     let mut out = pairs
         .par_iter()
         .enumerate()
-        .map(|(at, (a, b))| match (b, moved.get(&at)) {
-            (Some(b), _) => pair(a, b, args),
-            (None, Some(b)) => Ok(under_another_name(a, b)),
-            (None, None) => Ok(alone(Kind::Removed, a)),
+        .map(|(at, (a, b))| {
+            let difference = match (b, moved.get(&at)) {
+                (Some(b), _) => pair(a, b, args),
+                (None, Some(b)) => Ok(under_another_name(a, b)),
+                (None, None) => Ok(alone(Kind::Removed, a)),
+            };
+            progress.advance(a.tensor.as_ref().map_or(0, Tensor::nbytes));
+            difference
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let added = right.iter().zip(met).filter(|(_, met)| !met);
@@ -312,13 +334,13 @@ fn moved<'r, 'c>(
 fn under_another_name(a: &Leaf<'_>, b: &Leaf<'_>) -> Difference {
     let (name, to) = (a.name.clone(), Some(b.name.clone()));
     let (a, b) = (Some(describe(a)), Some(describe(b)));
-    Difference { kind: Kind::Renamed, name, to, a, b, numbers: None }
+    Difference { kind: Kind::Renamed, name, to, a, b, numbers: None, equal_as: None }
 }
 
 fn alone(kind: Kind, leaf: &Leaf<'_>) -> Difference {
     let text = Some(describe(leaf));
     let (a, b) = if kind == Kind::Removed { (text, None) } else { (None, text) };
-    Difference { kind, name: leaf.name.clone(), to: None, a, b, numbers: None }
+    Difference { kind, name: leaf.name.clone(), to: None, a, b, numbers: None, equal_as: None }
 }
 
 fn describe(leaf: &Leaf<'_>) -> String {
@@ -339,7 +361,15 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
     let made = |kind, numbers| {
         let shown = kind != Kind::Equal;
         let text = |leaf: &Leaf<'_>| shown.then(|| describe(leaf));
-        Difference { kind, name: a.name.clone(), to: None, a: text(a), b: text(b), numbers }
+        Difference {
+            kind,
+            name: a.name.clone(),
+            to: None,
+            a: text(a),
+            b: text(b),
+            numbers,
+            equal_as: None,
+        }
     };
     let (Some(x), Some(y)) = (&a.tensor, &b.tensor) else {
         let equal = a.tensor.is_none() && b.tensor.is_none() && same_value(a.object, b.object);
@@ -367,130 +397,17 @@ fn pair(a: &Leaf<'_>, b: &Leaf<'_>, args: &DiffArgs) -> Result<Difference, Failu
         return Ok(made(Kind::Equal, None));
     }
     let distance = distance(x, y, args).map_err(fail)?;
+    let tolerant = args.atol > 0.0 || args.rtol > 0.0;
     let kind = match distance {
+        Some(distance) if distance.differing == 0 && (tolerant || !dtype) => Kind::Close,
         _ if dtype => Kind::Dtype,
-        Some(distance) if distance.differing == 0 => Kind::Close,
         _ => Kind::Changed,
     };
-    Ok(made(kind, distance))
-}
-
-fn same_bytes(a: &Tensor, b: &Tensor) -> Result<bool, sconce::tensor::Error> {
-    let (left, right) = (elements::components(a)?, elements::components(b)?);
-    if left.len() != right.len() {
-        return Ok(false);
-    }
-    for ((_, a), (_, b)) in left.iter().zip(&right) {
-        if a.sizes() != b.sizes() || *a.contiguous_bytes()? != *b.contiguous_bytes()? {
-            return Ok(false);
-        }
-    }
-    same_quantizer(a, b)
-}
-
-fn same_quantizer(a: &Tensor, b: &Tensor) -> Result<bool, sconce::tensor::Error> {
-    match (a.quantizer(), b.quantizer()) {
-        (None, None) => Ok(true),
-        (
-            Some(Quantizer::PerTensorAffine { scale: x, zero_point: m }),
-            Some(Quantizer::PerTensorAffine { scale: y, zero_point: n }),
-        ) => Ok(x.to_bits() == y.to_bits() && m == n),
-        (
-            Some(Quantizer::PerChannel { scales: x, zero_points: m, axis: i, .. }),
-            Some(Quantizer::PerChannel { scales: y, zero_points: n, axis: j, .. }),
-        ) => Ok(i == j && same_bytes(x, y)? && same_bytes(m, n)?),
-        _ => Ok(false),
-    }
-}
-
-/// `None` where the elements do not stand beside each other, as in sparse tensors that hold
-/// different entries.
-fn distance(
-    a: &Tensor,
-    b: &Tensor,
-    args: &DiffArgs,
-) -> Result<Option<Distance>, sconce::tensor::Error> {
-    let (left, right) = (elements::components(a)?, elements::components(b)?);
-    let indices = left.len().saturating_sub(1);
-    if a.nested_parts().is_none() && indices > 0 {
-        for ((_, a), (_, b)) in left.iter().zip(&right).take(indices) {
-            if a.sizes() != b.sizes() || a.to_vec::<i64>().ok() != b.to_vec::<i64>().ok() {
-                return Ok(None);
-            }
-        }
-    }
-    let (x, y) = (numbers::numbers(a)?, numbers::numbers(b)?);
-    if x.numel() != y.numel() {
-        return Ok(None);
-    }
-    let mut sums = Sums::default();
-    for (a, b) in x.values()?.zip(y.values()?) {
-        match (a, b) {
-            (Scalar::Complex(re_a, im_a), Scalar::Complex(re_b, im_b)) => {
-                let far = sums.add(re_a, re_b, args) | sums.add(im_a, im_b, args);
-                sums.differing += u64::from(far);
-            }
-            (Scalar::Int(a), Scalar::Int(b)) if a != b => {
-                sums.integers(i128::from(a), i128::from(b), args)
-            }
-            (Scalar::UInt(a), Scalar::UInt(b)) if a != b => {
-                sums.integers(i128::from(a), i128::from(b), args);
-            }
-            (a, b) => {
-                let number = |scalar: Scalar| scalar.to_f64().unwrap_or(f64::NAN);
-                let far = sums.add(number(a), number(b), args);
-                sums.differing += u64::from(far);
-            }
-        }
-    }
-    Ok(Some(sums.finish()))
-}
-
-#[derive(Default)]
-struct Sums {
-    max_abs: f64,
-    squares: f64,
-    a: f64,
-    b: f64,
-    product: f64,
-    differing: u64,
-}
-
-impl Sums {
-    /// Takes in a pair; whether it is farther apart than the tolerances. NaN equals NaN.
-    fn add(&mut self, a: f64, b: f64, args: &DiffArgs) -> bool {
-        if !a.is_finite() || !b.is_finite() {
-            return !(a == b || (a.is_nan() && b.is_nan()));
-        }
-        let apart = (a - b).abs();
-        self.max_abs = self.max_abs.max(apart);
-        self.squares += apart * apart;
-        self.a += a * a;
-        self.b += b * b;
-        self.product += a * b;
-        apart > args.atol + args.rtol * b.abs()
-    }
-
-    /// Integers are told apart exactly, where `f64` would round them together.
-    fn integers(&mut self, a: i128, b: i128, args: &DiffArgs) {
-        let far = self.add(a as f64, b as f64, args);
-        let exact = args.atol == 0.0 && args.rtol == 0.0;
-        self.differing += u64::from(far || exact);
-    }
-
-    fn finish(self) -> Distance {
-        let norms = self.a.sqrt() * self.b.sqrt();
-        let rel_l2 = match (self.squares, self.b) {
-            (0.0, _) => 0.0,
-            (squares, b) => squares.sqrt() / b.sqrt().max(f64::MIN_POSITIVE),
-        };
-        Distance {
-            max_abs: self.max_abs,
-            rel_l2,
-            cosine: (norms > 0.0).then(|| (self.product / norms).clamp(-1.0, 1.0)),
-            differing: self.differing,
-        }
-    }
+    let cast = match kind {
+        Kind::Dtype => equal_after_cast(x, y).map_err(fail)?,
+        _ => None,
+    };
+    Ok(Difference { equal_as: cast.map(|dtype| dtype.name()), ..made(kind, distance) })
 }
 
 /// Whether two leaves that are no tensors are equal. Floats by their bits, so NaN equals itself.
@@ -563,7 +480,8 @@ fn summary(counts: &Counts) -> Line {
     line
 }
 
-fn line(difference: &Difference, width: usize, values: bool) -> Line {
+fn line(group: &Group<'_>, width: usize, values: bool) -> Line {
+    let difference = group.first;
     let (sign, style) = match difference.kind {
         Kind::Added => ("+", Style::Good),
         Kind::Removed => ("-", Style::Bad),
@@ -572,7 +490,7 @@ fn line(difference: &Difference, width: usize, values: bool) -> Line {
         Kind::Renamed => ("»", Style::Warn),
         Kind::Dtype | Kind::Shape => ("!", Style::Warn),
     };
-    let name = if difference.name.is_empty() { "(root)" } else { &difference.name };
+    let name = if group.name.is_empty() { "(root)" } else { &group.name };
     let mut line = Line::new()
         .plain("  ")
         .add(style, sign)
@@ -588,9 +506,19 @@ fn line(difference: &Difference, width: usize, values: bool) -> Line {
         (Some(one), _) | (None, Some(one)) => line = line.plain(one),
         (None, None) => {}
     }
-    if let Some(numbers) = difference.numbers {
-        if values || difference.kind == Kind::Changed {
-            line = line.dim("  max|Δ| ").plain(short_number(numbers.max_abs));
+    if group.count > 1 {
+        line = line.dim(format!("  ×{}", group.count));
+    }
+    if let Some(dtype) = difference.equal_as {
+        line = line.add(Style::Good, format!("  equal after cast to {dtype}"));
+    }
+    if let Some(numbers) = group.numbers {
+        let farthest = if group.count > 1 { "  max|Δ| up to " } else { "  max|Δ| " };
+        if values
+            || matches!(difference.kind, Kind::Changed | Kind::Dtype)
+                && difference.equal_as.is_none()
+        {
+            line = line.dim(farthest).plain(short_number(numbers.max_abs));
         }
         if values {
             line = line.dim("  rel_L2 ").plain(short_number(numbers.rel_l2));
@@ -598,9 +526,22 @@ fn line(difference: &Difference, width: usize, values: bool) -> Line {
                 line = line.dim("  cos ").plain(format!("{cosine:.5}"));
             }
             line = line.dim("  differing ").plain(numbers.differing.to_string());
-        } else if difference.kind == Kind::Dtype && numbers.differing == 0 {
-            line = line.dim("  equal after cast");
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_end_at_a_dot() {
+        let prefixes = ["module".to_owned(), "net.".to_owned()];
+        let cut = |name| without_prefix(name, &prefixes);
+        assert_eq!(cut("module.fc.weight"), "fc.weight");
+        assert_eq!(cut("modules.0"), "modules.0");
+        assert_eq!(cut("net.fc"), "fc");
+        assert_eq!(cut("module"), "module");
+    }
 }

@@ -1,25 +1,54 @@
 //! `sconce trace`: the pickle machine at work, opcode by opcode, on values that do nothing.
 
+mod lesson;
+mod life;
+mod page;
+mod torch_values;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
 use clap::Args;
+use sconce::checkpoint::Checkpoint;
 use sconce::pickle::{Frame, Step, Tracer};
 use serde::Serialize;
 
+use self::lesson::Lesson;
+use self::page::Page;
 use crate::arguments::pickles::Pickles;
+use crate::arguments::reading::Load;
 use crate::arguments::values::offset;
-use crate::error::{Failure, Outcome};
-use crate::output::{Line, Out, SCHEMA_VERSION, Style};
-use crate::read::open;
-use crate::report::pickle_streams;
+use crate::error::{Failure, Outcome, Verdict};
+use crate::output::{self, Line, Out, SCHEMA_VERSION, Style, count};
+use crate::read::open::{self, Say};
+use crate::report::pickle_streams::{self, Stream};
+use crate::write::atomic::AtomicFile;
+use crate::write::wrote::wrote;
 
 /// `sconce trace`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sconce trace model.pt                                every opcode, with stack and memo after it
+  sconce trace model.pt --tensor fc.weight             only what makes one tensor
+  sconce trace model.pt --tensor fc.weight --html t.html   step forwards and backwards in a browser")]
 pub struct TraceArgs {
     /// Which pickles.
     #[command(flatten)]
     pub pickles: Pickles,
-    /// Show at most N steps; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub limit: usize,
+    /// Show the life of one tensor, from the first opcode to the finished view
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["limit", "at", "record"])]
+    pub tensor: Option<String>,
+    /// Write a page for a browser that steps forwards and backwards
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// With --html: replace the file that is there
+    #[arg(short, long, requires = "html")]
+    pub force: bool,
+    /// Show at most N steps (default: 200, 5000 with --html); 0 is no limit
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     /// Start at the first opcode at or after this offset (0x… works)
     #[arg(long, value_name = "OFFSET", value_parser = offset)]
     pub at: Option<usize>,
@@ -27,7 +56,6 @@ pub struct TraceArgs {
     #[arg(long)]
     pub json: bool,
 }
-use crate::error::Verdict;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -59,7 +87,7 @@ impl<'a> From<&'a Frame> for FrameRow<'a> {
 }
 
 /// Exit code 2 when the pickle breaks off.
-pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
+pub fn run(args: &TraceArgs, out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.pickles.file);
     let mut streams = pickle_streams::streams(&args.pickles)?;
     // Of a legacy file, the pickle that matters.
@@ -71,15 +99,39 @@ pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
         let offset = error.offset() + stream.start as u64;
         Failure::unreadable(error.to_string()).in_file(&file).in_record(record).at(Some(offset))
     };
+    let checkpoint = match &args.tensor {
+        Some(_) => Some(checkpoint(args)?),
+        None => None,
+    };
+    let lesson = match (&args.tensor, &checkpoint) {
+        (Some(name), Some(checkpoint)) => Some(lesson::lesson(checkpoint, &stream, name, &file)?),
+        _ => None,
+    };
+    if let (Some(name), Some(lesson), None, false) = (&args.tensor, &lesson, &args.html, args.json)
+    {
+        out.use_pager();
+        lesson::print(lesson, &stream, name, out)?;
+        return Ok(Outcome::Clean);
+    }
     let mut tracer = Tracer::new(bytes, &stream.limits);
     if let Some(at) = args.at {
         let inside = at.saturating_sub(stream.start);
         tracer.skip_until(inside).map_err(broken)?;
     }
+    if let Some(target) = &args.html {
+        let page = page(args, &mut tracer, &stream, lesson.as_ref()).map_err(broken)?;
+        return write_page(args, target, &page, &stream, lesson.as_ref(), say);
+    }
     out.use_pager();
+    let limit = args.limit.unwrap_or(200);
+    let mut wanted = lesson.iter().flat_map(|lesson| &lesson.steps);
     let mut shown = 0;
     loop {
-        if args.limit > 0 && shown == args.limit {
+        if lesson.is_some() {
+            // Only the opcodes of the tensor's life.
+            let Some(step) = wanted.next() else { return Ok(Outcome::Clean) };
+            tracer.skip_until(step.at as usize - stream.start).map_err(broken)?;
+        } else if limit > 0 && shown == limit {
             if !args.json && tracer.next().is_some() {
                 let text = format!(
                     "… {shown} steps shown: --limit 0 shows all, --at OFFSET starts elsewhere"
@@ -97,6 +149,80 @@ pub fn run(args: &TraceArgs, out: &mut Out) -> Verdict {
             print(&step, stream.start as u64, out)?;
         }
     }
+}
+
+/// The checkpoint whose tensors have names.
+fn checkpoint(args: &TraceArgs) -> Result<Checkpoint, Failure> {
+    if args.pickles.file == "-" {
+        let message = "--tensor reads its file twice, which standard input does not allow";
+        return Err(Failure::usage(message));
+    }
+    let load = Load { bounds: args.pickles.bounds.clone(), ..Load::inspect() };
+    let checkpoint = open::options(&load).open(&args.pickles.file);
+    checkpoint.map_err(|error| Failure::from(error).in_file(open::name(&args.pickles.file)))
+}
+
+/// The steps for the browser: those of a tensor's life, or as many as are wanted from where the tracer stands.
+fn page<'b>(
+    args: &TraceArgs,
+    tracer: &mut Tracer<'_>,
+    stream: &'b Stream,
+    lesson: Option<&Lesson>,
+) -> Result<Page<'b>, sconce::pickle::Error> {
+    let mut page = Page::new(&stream.bytes, stream.start);
+    let changes: HashMap<u64, String> = lesson
+        .iter()
+        .flat_map(|lesson| &lesson.steps)
+        .map(|step| (step.at, step.changes.iter().map(|(_, text)| text.as_str()).collect()))
+        .collect();
+    match lesson {
+        Some(lesson) => {
+            for wanted in &lesson.steps {
+                tracer.skip_until(wanted.at as usize - stream.start)?;
+                let Some(step) = tracer.next().transpose()? else { break };
+                let change = changes.get(&wanted.at).cloned().unwrap_or_default();
+                page.add(step, change);
+            }
+        }
+        None => {
+            let limit = args.limit.unwrap_or(5000);
+            while limit == 0 || page.len() < limit {
+                let Some(step) = tracer.next().transpose()? else { break };
+                page.add(step, String::new());
+            }
+        }
+    }
+    Ok(page)
+}
+
+fn write_page(
+    args: &TraceArgs,
+    target: &std::path::Path,
+    page: &Page<'_>,
+    stream: &Stream,
+    lesson: Option<&Lesson>,
+    say: Say,
+) -> Verdict {
+    let file = open::short_name(&args.pickles.file);
+    let (title, subtitle) = match (&args.tensor, lesson) {
+        (Some(name), Some(lesson)) => {
+            let name = if name.is_empty() { "(root)" } else { name };
+            (format!("{name} · {}", lesson.tensor), format!("{file} · {}", stream.name))
+        }
+        _ => (file, stream.name.clone()),
+    };
+    let text = page.render(&title, &subtitle);
+    let text = text.map_err(|error| Failure::unreadable(error.to_string()))?;
+    let mut to = AtomicFile::create(target, args.force)?;
+    if let Err(error) = to.write_all(text.as_bytes()) {
+        let failure = Failure::unreadable(format!("cannot write: {error}"));
+        return Err(to.failure().unwrap_or_else(|| failure.in_file(target.to_string_lossy())));
+    }
+    to.commit()?;
+    if !say.quiet {
+        output::remark(say.color, &wrote(target, &format!("HTML, {}", count(page.len(), "step"))));
+    }
+    Ok(Outcome::Clean)
 }
 
 fn row<'a>(step: &'a Step, record: &'a str, start: u64) -> Row<'a> {
