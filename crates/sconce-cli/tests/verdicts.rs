@@ -113,7 +113,7 @@ fn programs_that_differ_are_not_equal() {
     let base = "bad/trap_script_none.pt";
     let run = sconce(&["diff", base, "bad/trap_script_save.pt"]);
     assert_eq!(run.code, 1, "{}", run.all());
-    assert!(run.out.contains("code differs: 1 record"), "{}", run.out);
+    assert!(run.out.contains("code differs: 1 method"), "{}", run.out);
     assert!(run.out.contains("code/__torch__.py"), "{}", run.out);
     let extra = sconce(&["diff", "--json", base, "bad/trap_script_extra.pt"]).json();
     assert_eq!(extra["same"], false);

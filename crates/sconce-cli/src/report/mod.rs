@@ -7,6 +7,7 @@ pub mod pickle_streams;
 pub mod program;
 pub mod program_diff;
 pub mod renamed_tensors;
+pub mod roles;
 pub mod safe_globals;
 pub mod safety;
 pub mod sarif;

@@ -16,6 +16,7 @@ use crate::read::open::{self, Say};
 use crate::read::several;
 use crate::report::numbers::dims;
 use crate::report::program::Program;
+use crate::report::roles::{self, Distinct, Role, Roles};
 use crate::report::safety;
 use crate::report::tensor_rows::{self, Row};
 use crate::select::pick;
@@ -56,6 +57,12 @@ struct Document<'a> {
     arrays: usize,
     numel: i64,
     nbytes: u64,
+    /// Elements that `sum(p.numel() for p in model.parameters())` counts.
+    parameters: i64,
+    buffers: i64,
+    optimizer_tensors: usize,
+    training: BTreeMap<&'a str, &'a str>,
+    devices: Vec<&'a str>,
     dtypes: Vec<DTypeTotal>,
     storages: usize,
     storage_bytes: u64,
@@ -297,6 +304,10 @@ struct Card<'c> {
     program: Option<Program>,
     report: Report,
     rows: Vec<Row>,
+    /// What each row is for, and whether its view has no name before this one.
+    roles: Vec<(Role, bool)>,
+    /// How far training went.
+    training: Vec<(String, String)>,
     storage_bytes: u64,
     unused: u64,
     shared: usize,
@@ -321,7 +332,14 @@ impl<'c> Card<'c> {
             }
         }
         let shares = |row: &Row| row.storage.is_some_and(|storage| holders[&storage] > 1);
+        let (rules, mut distinct) = (Roles::new(checkpoint), Distinct::default());
+        let named = checkpoint.tensors();
+        let roles = named.iter().map(|named| {
+            (rules.of(&named.name, &named.object, named.tensor), distinct.first(named.tensor))
+        });
         Card {
+            roles: roles.collect(),
+            training: roles::progress(checkpoint),
             checkpoint,
             detail,
             program,
@@ -335,20 +353,29 @@ impl<'c> Card<'c> {
     }
 
     fn numel(&self) -> i64 {
-        self.distinct().fold(0, |sum, row| sum.saturating_add(row.numel))
+        numel(self.distinct())
     }
 
     fn nbytes(&self) -> u64 {
-        self.distinct().fold(0, |sum, row| sum.saturating_add(row.nbytes))
+        nbytes(self.distinct())
     }
 
     /// Every view once, however many names it has: a tied weight is one weight.
     fn distinct(&self) -> impl Iterator<Item = &Row> {
-        let mut seen = HashSet::new();
-        self.rows.iter().filter(move |row| {
-            let view = (row.storage, row.storage_offset, &row.shape, &row.stride, row.dtype);
-            row.storage.is_none() || seen.insert(view)
-        })
+        self.rows.iter().zip(&self.roles).filter(|(_, (_, first))| *first).map(|(row, _)| row)
+    }
+
+    /// The views of one role, each once.
+    fn of_role(&self, wanted: Role) -> impl Iterator<Item = &Row> {
+        let rows = self.rows.iter().zip(&self.roles);
+        rows.filter(move |(_, (role, first))| *first && *role == wanted).map(|(row, _)| row)
+    }
+
+    fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = self.rows.iter().map(|row| row.device.as_str()).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        devices
     }
 
     fn storages(&self) -> usize {
@@ -356,9 +383,9 @@ impl<'c> Card<'c> {
     }
 
     /// By elements, most first.
-    fn dtypes(&self) -> Vec<DTypeTotal> {
+    fn dtypes<'r>(&self, rows: impl Iterator<Item = &'r Row>) -> Vec<DTypeTotal> {
         let mut totals: Vec<DTypeTotal> = Vec::new();
-        for row in self.distinct() {
+        for row in rows {
             let at = totals.iter().position(|total| total.dtype == row.dtype);
             let at = at.unwrap_or_else(|| {
                 totals.push(DTypeTotal { dtype: row.dtype, tensors: 0, numel: 0, nbytes: 0 });
@@ -408,7 +435,12 @@ impl<'c> Card<'c> {
             arrays: self.arrays.0 + self.arrays.1,
             numel: self.numel(),
             nbytes: self.nbytes(),
-            dtypes: self.dtypes(),
+            parameters: numel(self.of_role(Role::Parameter)),
+            buffers: numel(self.of_role(Role::Buffer)),
+            optimizer_tensors: self.of_role(Role::Optimizer).count(),
+            training: self.training.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            devices: self.devices(),
+            dtypes: self.dtypes(self.distinct()),
             storages: self.storages(),
             storage_bytes: self.storage_bytes,
             unused_storage_bytes: self.unused,
@@ -482,7 +514,11 @@ impl<'c> Card<'c> {
             sections.push(("writer", vec![Line::new().plain(writer)]));
         }
         if !self.rows.is_empty() {
-            sections.push(("params", vec![self.params_line(out)]));
+            let params = self.params_line(out);
+            if params.width() > 0 {
+                sections.push(("params", vec![params]));
+            }
+            sections.extend(self.training_sections(out));
             if let Some(layers) = layers(&self.rows) {
                 sections.push(("layers", vec![Line::new().plain(layers)]));
             }
@@ -532,23 +568,67 @@ impl<'c> Card<'c> {
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
+    /// Parameters as PyTorch counts them, then the buffers.
     fn params_line(&self, out: &Out) -> Line {
-        let dtypes: Vec<String> = self
-            .dtypes()
-            .iter()
-            .map(|total| format!("{} {}", total.dtype, grouped(total.numel)))
-            .collect();
-        let shown = if dtypes.len() == 1 {
-            format!("({})", dtypes[0].split(' ').next().unwrap_or_default())
-        } else {
-            format!("({})", dtypes.join(" · "))
+        let sizes = out.sizes();
+        let mut line = Line::new();
+        if self.of_role(Role::Parameter).next().is_some() {
+            let rows = || self.of_role(Role::Parameter);
+            line.extend(self.amount(numel(rows()), self.dtypes(rows()), nbytes(rows()), out));
+        }
+        let buffers = self.of_role(Role::Buffer).count();
+        if buffers > 0 {
+            let between = if line.width() > 0 { " · " } else { "" };
+            let held = sizes.show(nbytes(self.of_role(Role::Buffer)));
+            line = line.dim(between).plain(format!("{}, {held}", count(buffers, "buffer")));
+        }
+        line
+    }
+
+    fn amount(&self, numel: i64, dtypes: Vec<DTypeTotal>, nbytes: u64, out: &Out) -> Line {
+        let text = match dtypes.as_slice() {
+            [only] => only.dtype.to_owned(),
+            all => {
+                let parts =
+                    all.iter().map(|total| format!("{} {}", total.dtype, grouped(total.numel)));
+                parts.collect::<Vec<_>>().join(" · ")
+            }
         };
         Line::new()
-            .add(Style::Number, grouped(self.numel()))
-            .plain("  ")
-            .plain(shown)
-            .plain("  ")
-            .add(Style::Number, out.sizes().show(self.nbytes()))
+            .add(Style::Number, grouped(numel))
+            .plain(format!("  ({text})  "))
+            .add(Style::Number, out.sizes().show(nbytes))
+    }
+
+    /// What trains the model, and how far it came; averages of it.
+    fn training_sections(&self, out: &Out) -> Vec<(&'static str, Vec<Line>)> {
+        let mut sections = Vec::new();
+        for (label, role) in [("optimizer", Role::Optimizer), ("average", Role::Average)] {
+            let tensors = self.of_role(role).count();
+            if tensors > 0 {
+                let held = out.sizes().show(nbytes(self.of_role(role)));
+                sections.push((
+                    label,
+                    vec![Line::new().plain(format!("{}, {held}", count(tensors, "tensor")))],
+                ));
+            }
+        }
+        if !self.training.is_empty() {
+            let parts: Vec<String> =
+                self.training.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            sections.push(("training", vec![Line::new().plain(parts.join(" · "))]));
+        }
+        let devices: Vec<&str> = self
+            .devices()
+            .into_iter()
+            .filter(|device| !matches!(*device, "cpu" | "meta"))
+            .collect();
+        if !devices.is_empty() {
+            let line = Line::new().plain(format!("saved on {}", devices.join(", ")));
+            let hint = ": torch.load without it needs map_location='cpu'";
+            sections.push(("device", vec![line.dim(hint)]));
+        }
+        sections
     }
 
     fn largest_line(&self, out: &Out) -> Line {
@@ -598,6 +678,14 @@ impl<'c> Card<'c> {
         }
         lines
     }
+}
+
+fn numel<'r>(rows: impl Iterator<Item = &'r Row>) -> i64 {
+    rows.fold(0, |sum, row| sum.saturating_add(row.numel))
+}
+
+fn nbytes<'r>(rows: impl Iterator<Item = &'r Row>) -> u64 {
+    rows.fold(0, |sum, row| sum.saturating_add(row.nbytes))
 }
 
 /// Bytes of all storages, and how many of them no tensor looks at.

@@ -18,6 +18,7 @@ use crate::output::{Line, Out, SCHEMA_VERSION, Style, percent_bar};
 use crate::read::open::{self, Say};
 use crate::report::elements;
 use crate::report::numbers::{dims, natural};
+use crate::report::roles::{Distinct, Role, Roles};
 use crate::select::glob::Filter;
 use crate::select::pick;
 
@@ -74,6 +75,8 @@ struct Node {
     leaf: bool,
     tensors: usize,
     numel: i64,
+    /// Elements that are parameters, each view once.
+    parameters: i64,
     nbytes: u64,
     /// Equal for subtrees that differ in nothing but their own name.
     signature: u64,
@@ -112,6 +115,7 @@ struct NodeRow<'a> {
     what: &'a str,
     tensors: usize,
     numel: i64,
+    parameters: i64,
     nbytes: u64,
 }
 
@@ -142,6 +146,7 @@ fn build<'c>(checkpoint: &'c Checkpoint, filter: &Filter, all: bool) -> Tree<'c>
         objects: vec![Some(root)],
         by_name: HashMap::new(),
     };
+    let (roles, mut distinct) = (Roles::new(checkpoint), Distinct::default());
     checkpoint.visit(|name, object| {
         // A number of numpy's is a value, no matter that it lies in memory as an array does.
         let tensor = pick::tensor_of(object).filter(|_| !matches!(object.data(), Value::Scalar(_)));
@@ -157,6 +162,10 @@ fn build<'c>(checkpoint: &'c Checkpoint, filter: &Filter, all: bool) -> Tree<'c>
                 node.what = format!("{} {}", tensor.dtype().name(), dims(&shape));
                 node.tensors = 1;
                 node.numel = tensor.numel();
+                let counts = roles.of(name, &object, tensor) == Role::Parameter;
+                if distinct.first(tensor) && counts {
+                    node.parameters = tensor.numel();
+                }
                 node.nbytes = elements::nbytes(tensor);
             }
             None => node.what = object.repr(60),
@@ -209,11 +218,12 @@ impl<'c> Tree<'c> {
         for at in (0..self.nodes.len()).rev() {
             let mut node = std::mem::take(&mut self.nodes[at]);
             let mut hasher = DefaultHasher::new();
-            (node.leaf, &node.what).hash(&mut hasher);
+            (node.leaf, &node.what, node.parameters).hash(&mut hasher);
             for &child in &node.children {
                 let child = &self.nodes[child];
                 node.tensors += child.tensors;
                 node.numel = node.numel.saturating_add(child.numel);
+                node.parameters = node.parameters.saturating_add(child.parameters);
                 node.nbytes = node.nbytes.saturating_add(child.nbytes);
                 (&child.name, child.signature).hash(&mut hasher);
             }
@@ -311,6 +321,7 @@ impl<'c> Tree<'c> {
             what: &node.what,
             tensors: node.tensors * times,
             numel: node.numel.saturating_mul(times as i64),
+            parameters: node.parameters.saturating_mul(times as i64),
             nbytes: node.nbytes.saturating_mul(times as u64),
         }
     }
@@ -324,7 +335,13 @@ impl<'c> Tree<'c> {
             .map(|entry| self.row(entry))
             .map(|row| match row.tensors {
                 0 => (String::new(), String::new()),
-                _ => (short_count(row.numel), sizes.show(row.nbytes)),
+                _ => {
+                    let parameters = match row.parameters {
+                        0 => String::new(),
+                        number => short_count(number),
+                    };
+                    (parameters, sizes.show(row.nbytes))
+                }
             })
             .collect();
         let longest = |pick: fn(&(String, String)) -> &String| {

@@ -7,7 +7,7 @@ use super::{Difference, Kind};
 
 /// One line: a difference, or several that are alike but for the numbers in their names.
 pub struct Group<'d> {
-    /// The name; numbers that differ are a range or a star: `layers.{0…11}.weight`.
+    /// The name; numbers that differ are a range, a list or a star: `layers.{0…11}.weight`.
     pub name: String,
     /// The first of them.
     pub first: &'d Difference,
@@ -144,7 +144,7 @@ mod tests {
             let groups = groups(all.iter().collect(), fold);
             groups.iter().map(|group| format!("{} {}", group.name, group.count)).collect()
         };
-        assert_eq!(lines(true), ["epoch 1", "head.w 1", "layers.{0…2}.w 3", "blocks.*.3.w 2"]);
+        assert_eq!(lines(true), ["epoch 1", "head.w 1", "layers.{0…2}.w 3", "blocks.{0,2}.3.w 2"]);
         assert_eq!(lines(false).len(), 7);
         let groups = groups(all.iter().collect(), true);
         assert_eq!(groups[2].numbers.map(|numbers| numbers.max_abs), Some(0.2));

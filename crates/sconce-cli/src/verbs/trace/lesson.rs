@@ -340,10 +340,18 @@ pub fn print(lesson: &Lesson, stream: &Stream, name: &str, out: &mut Out) -> Res
             .plain(" ")
             .add(Style::Name, argument)
             .pad_to(CHANGES);
+        let mut below = None;
         for (style, text) in &step.changes {
+            // Where a storage's bytes lie has a line of its own, so that a narrow terminal shows it.
+            let (text, place) =
+                text.split_once(" → ").map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
             line.push(*style, text);
+            below = below.or(place);
         }
         show(line, out)?;
+        if let Some(place) = below {
+            show(Line::new().pad_to(CHANGES).plain("  → ").plain(place), out)?;
+        }
     }
     show(Line::new(), out)?;
     for (label, text) in &lesson.facts {
