@@ -47,6 +47,10 @@ pub struct Global {
     #[arg(long, global = true, env = "SCONCE_BYTES", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
     pub bytes: bool,
+    /// Do not cut tables and lines to the terminal's width
+    #[arg(short = 'W', long, global = true, env = "SCONCE_WIDE", hide_env = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
+    pub wide: bool,
     /// Suppress progress and notes
     #[arg(short, long, global = true, env = "SCONCE_QUIET", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]

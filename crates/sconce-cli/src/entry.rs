@@ -61,6 +61,7 @@ fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {
     let options = OutOptions {
         color: cli.global.color,
         no_pager: cli.global.no_pager,
+        wide: cli.global.wide,
         exact_sizes: cli.global.bytes,
         quiet: cli.global.quiet,
     };

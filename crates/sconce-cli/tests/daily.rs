@@ -117,3 +117,103 @@ fn pipes_of_the_shell_are_named() {
         run.err
     );
 }
+
+#[test]
+fn a_page_steps_through_the_life_of_a_tensor() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("t.html");
+    let page = page.to_str().unwrap();
+    sconce(&["trace", STATE, "--tensor", "body.2.bn.weight", "--html", page]).ok();
+    let text = fs::read_to_string(page).unwrap();
+    let data = text.split("type=\"application/json\">").nth(1).unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
+    let steps = data["steps"].as_array().unwrap();
+    let opcodes: Vec<&str> = steps.iter().map(|step| step["opcode"].as_str().unwrap()).collect();
+    assert_eq!((opcodes[0], *opcodes.last().unwrap()), ("PROTO", "STOP"));
+    assert_eq!(opcodes.iter().filter(|opcode| **opcode == "BINPERSID").count(), 1);
+    // What is there already stays; a name that is no tensor's is told.
+    let again = sconce(&["trace", STATE, "--html", page]);
+    assert_eq!(again.code, 2, "{}", again.err);
+    sconce(&["trace", STATE, "--html", page, "-f"]).ok();
+    let typo = sconce(&["trace", STATE, "--tensor", "body.2.bn.wieght"]);
+    assert_eq!(typo.code, 3);
+    assert!(typo.err.contains("did you mean body.2.bn.weight"), "{}", typo.err);
+}
+
+#[test]
+fn every_tensor_of_every_layout_has_a_life() {
+    for file in [
+        STATE,
+        SHARED,
+        "2.15/legacy/shared.pt",
+        "2.15/zip/module_net.pt",
+        "2.15/zip/lightning.ckpt",
+    ] {
+        let rows = sconce(&["ls", "--json", file]).json();
+        for row in rows["tensors"].as_array().unwrap() {
+            let name = row["name"].as_str().unwrap();
+            let run = sconce(&["trace", file, "--tensor", name]);
+            assert_eq!(run.code, 0, "{file} {name}: {}", run.err);
+            let shape = row["shape"].to_string().replace(',', ", ");
+            let said = format!("{} {shape}", row["dtype"].as_str().unwrap());
+            assert!(run.out.lines().next().unwrap().ends_with(&said), "{file} {name}: {}", run.out);
+        }
+    }
+}
+
+#[test]
+fn rounding_and_prefixes_are_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (wide, narrow, inner) = (at("a.pt"), at("b.pt"), at("c.pt"));
+    sconce(&["convert", "--tensors-only", STATE, &wide]).ok();
+    sconce(&["edit", &wide, &narrow, "--cast", "bf16:*.weight"]).ok();
+    let cast = sconce(&["diff", &wide, &narrow]);
+    assert_eq!(cast.code, 1);
+    assert!(cast.out.contains("equal after cast to bfloat16"), "{}", cast.out);
+    assert_eq!(sconce(&["diff", "--rtol", "0.01", &wide, &narrow]).code, 0);
+    assert_eq!(sconce(&["diff", "--rtol", "1e-6", &wide, &narrow]).code, 1);
+    sconce(&["edit", &wide, &inner, "--rename", "s/^/module./"]).ok();
+    for prefix in ["module", "module."] {
+        let run = sconce(&["diff", "--ignore-prefix", prefix, &wide, &inner]);
+        assert_eq!(run.code, 0, "{}", run.out);
+    }
+}
+
+#[test]
+fn devices_are_labels_that_can_be_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (cuda, cpu, plain) = (at("cuda/m.pt"), at("cpu/m.pt"), at("plain/m.pt"));
+    for name in ["cuda", "cpu", "plain"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    sconce(&["resave", STATE, &plain]).ok();
+    sconce(&["edit", STATE, &cuda, "--device", "cuda:1"]).ok();
+    let card = sconce(&["info", &cuda]).ok();
+    assert!(card.contains("saved on cuda:1: torch.load without it needs map_location"), "{card}");
+    sconce(&["convert", &cuda, &cpu, "--map-location", "cuda:1=cpu", "--verify"]).ok();
+    assert_eq!(fs::read(&cpu).unwrap(), fs::read(&plain).unwrap());
+    for wrong in
+        [&["--map-location", "cup"][..], &["--map-location", "cpu", "--map-location", "cuda:1=cpu"]]
+    {
+        assert_eq!(sconce(&[&["convert", &cuda, &cpu, "-f"], wrong].concat()).code, 3);
+    }
+    let refused = sconce(&["convert", &cuda, &at("m.safetensors"), "--map-location", "cpu"]);
+    assert_eq!(refused.code, 3, "{}", refused.err);
+}
+
+#[test]
+fn parameters_are_those_that_pytorch_counts() {
+    let card = sconce(&["info", "--json", STATE]).json();
+    let tree = sconce(&["tree", "--json", STATE]).json();
+    assert_eq!(card["parameters"], tree["nodes"][0]["parameters"]);
+    let all = card["numel"].as_i64().unwrap();
+    let (parameters, buffers) =
+        (card["parameters"].as_i64().unwrap(), card["buffers"].as_i64().unwrap());
+    assert!(buffers > 0 && parameters + buffers == all, "{card}");
+    let training = sconce(&["info", "--json", "2.15/zip/lightning.ckpt"]).json();
+    assert!(training["optimizer_tensors"].as_u64().unwrap() > 0);
+    assert_eq!(training["training"]["epoch"], "2");
+}

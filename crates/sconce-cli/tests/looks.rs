@@ -36,6 +36,7 @@ looks! {
     verify_damaged: "verify", "bad/zip_wrong_crc_data.pt";
     dis: "dis", "2.15/zip/single_tensor.pt";
     trace: "trace", "2.15/zip/single_tensor.pt", "--limit", "4", "--at", "0x27";
+    trace_of_a_tensor: "trace", "2.15/zip/state_dict.pt", "--tensor", "body.2.bn.weight";
     extract_list: "extract", "--list", "2.15/zip/single_tensor.pt";
     convert_dry: "convert", "--dry-run", "--take", "state_dict", "2.15/zip/lightning.ckpt", "x.safetensors";
     convert_complex: "convert", "--dry-run", "2.15/zip/dtype_complex128.pt", "x.safetensors";

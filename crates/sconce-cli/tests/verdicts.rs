@@ -114,7 +114,7 @@ fn programs_that_differ_are_not_equal() {
     let run = sconce(&["diff", base, "bad/trap_script_save.pt"]);
     assert_eq!(run.code, 1, "{}", run.all());
     assert!(run.out.contains("code differs: 1 method"), "{}", run.out);
-    assert!(run.out.contains("code/__torch__.py"), "{}", run.out);
+    assert!(run.out.contains("~ __torch__.Net.forward  method changed"), "{}", run.out);
     let extra = sconce(&["diff", "--json", base, "bad/trap_script_extra.pt"]).json();
     assert_eq!(extra["same"], false);
     assert_eq!(extra["programs"]["extra"][0], "extra/notes.txt");

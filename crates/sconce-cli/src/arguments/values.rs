@@ -1,6 +1,7 @@
 //! Values of flags that several verbs take.
 
-use sconce::tensor::DType;
+use sconce::MapLocation;
+use sconce::tensor::{DType, Device};
 
 /// The name of a dtype, as PyTorch has it or in short: `bfloat16` or `bf16`.
 pub fn dtype(text: &str) -> Result<DType, String> {
@@ -17,6 +18,47 @@ pub fn dtype(text: &str) -> Result<DType, String> {
         _ => text,
     };
     name.parse().map_err(|error: sconce::tensor::Error| error.to_string())
+}
+
+/// Where tensors go: a device for all of them (`cpu`, `cuda:1`), or from one to another (`cuda:0=cpu`).
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// All to one device.
+    All(Device),
+    /// What was saved on the first goes to the second.
+    From(String, String),
+}
+
+/// A device, or `FROM=TO`.
+pub fn place(text: &str) -> Result<Place, String> {
+    let device = |text: &str| text.parse::<Device>().map_err(|error| error.to_string());
+    match text.split_once('=') {
+        None => device(text).map(Place::All),
+        Some((from, to)) => {
+            device(from)?;
+            device(to)?;
+            Ok(Place::From(from.to_owned(), to.to_owned()))
+        }
+    }
+}
+
+/// What `torch.load` would be given as `map_location`; a device for all cannot stand beside pairs.
+pub fn map_location(places: &[Place]) -> Result<MapLocation, String> {
+    let mut pairs = Vec::new();
+    for place in places {
+        match place {
+            Place::All(device) if places.len() == 1 => {
+                return Ok(MapLocation::Device(device.clone()));
+            }
+            Place::All(device) => {
+                return Err(format!(
+                    "'{device}' is for all tensors; name FROM=TO for each device, or one device alone"
+                ));
+            }
+            Place::From(from, to) => pairs.push((from.clone(), to.clone())),
+        }
+    }
+    Ok(if pairs.is_empty() { MapLocation::Default } else { MapLocation::Map(pairs) })
 }
 
 /// As [`size`], but GB are those of Hugging Face and disk makers: powers of ten.

@@ -16,6 +16,8 @@ pub struct OutOptions {
     pub color: ColorChoice,
     /// `--no-pager`.
     pub no_pager: bool,
+    /// `--wide`.
+    pub wide: bool,
     /// `--bytes`.
     pub exact_sizes: bool,
     /// `--quiet`.
@@ -42,7 +44,7 @@ impl Out {
             sink: Box::new(BufWriter::with_capacity(1 << 16, stdout())),
             pager: None,
             palette: Palette::new(options.color.applies_to(&stdout())),
-            width: width.filter(|_| terminal),
+            width: width.filter(|_| terminal && !options.wide),
             terminal,
             options,
         }

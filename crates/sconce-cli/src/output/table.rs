@@ -43,17 +43,36 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The lines, the first column cut in its middle where the terminal is too narrow.
+    /// The lines. Where the terminal is too narrow, columns that say nothing are left out; then the first column is
+    /// cut in its middle.
     pub fn lines(&self, width: Option<usize>) -> Vec<Line> {
-        let mut widths: Vec<usize> = self
-            .columns
+        let natural: usize =
+            self.widths().iter().sum::<usize>() + 2 * self.columns.len().saturating_sub(1);
+        let says = |at: usize| self.rows.iter().any(|row| !matches!(row[at].as_str(), "" | "-"));
+        let kept: Vec<usize> = (0..self.columns.len()).filter(|&at| at == 0 || says(at)).collect();
+        let fits = width.is_none_or(|width| natural <= width);
+        if fits || kept.len() == self.columns.len() {
+            return self.aligned(width);
+        }
+        let rows = self.rows.iter().map(|row| kept.iter().map(|&at| row[at].clone()).collect());
+        let columns = kept.iter().map(|&at| self.columns[at].clone()).collect();
+        Table { columns, rows: rows.collect(), header: self.header }.aligned(width)
+    }
+
+    /// How wide each column would be.
+    fn widths(&self) -> Vec<usize> {
+        self.columns
             .iter()
             .enumerate()
             .map(|(at, (title, ..))| {
                 let cells = self.rows.iter().map(|row| row[at].width());
                 cells.max().unwrap_or(0).max(if self.header { title.width() } else { 0 })
             })
-            .collect();
+            .collect()
+    }
+
+    fn aligned(&self, width: Option<usize>) -> Vec<Line> {
+        let mut widths = self.widths();
         let total: usize = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
         if let (Some(width), Some(first)) = (width, widths.first_mut())
             && total > width
@@ -135,6 +154,18 @@ mod tests {
         table.row(["a\nb", "1"]);
         table.row(["", "22"]);
         assert_eq!(text(&table, None), ["name  size", "a\\nb     1", "        22"]);
+    }
+
+    #[test]
+    fn a_narrow_terminal_leaves_out_columns_that_say_nothing() {
+        let mut table = Table::new(true);
+        for title in ["name", "shape", "grad", "shares"] {
+            table = table.column(title, Align::Left, Style::Plain);
+        }
+        table.row(["layers.0.weight", "[4]", "-", ""]);
+        assert_eq!(text(&table, Some(40))[1], "layers.0.weight  [4]    -");
+        assert_eq!(text(&table, Some(22)), ["name             shape", "layers.0.weight  [4]"]);
+        assert_eq!(text(&table, Some(18))[1], "layer…weight  [4]");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use sconce::tensor::ByteOrder;
 use crate::arguments::reading::{
     Bounds, ByteOrderChoice, EncodingChoice, Input, Load, PolicyChoice,
 };
+use crate::arguments::values::{self, Place};
 use crate::error::Failure;
 use crate::output::{self, ColorChoice, count};
 
@@ -95,6 +96,14 @@ pub fn checkpoint(input: &Input, say: Say) -> Result<Checkpoint, Failure> {
     file(&input.file, &input.load, say)
 }
 
+/// [`checkpoint`], with its tensors on other devices, as `map_location` of `torch.load` puts them.
+pub fn placed(input: &Input, places: &[Place], say: Say) -> Result<Checkpoint, Failure> {
+    let location = values::map_location(places).map_err(Failure::usage)?;
+    let load = &input.load;
+    let source = source(&input.file, map_mode(load), &limits(load))?;
+    opened(source, &name(&input.file), options(load).map_location(location), say)
+}
+
 /// How remarks are printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Say {
@@ -116,7 +125,16 @@ pub fn from_source(
     load: &Load,
     say: Say,
 ) -> Result<Checkpoint, Failure> {
-    let opened = options(load).open_source(source);
+    opened(source, file, options(load), say)
+}
+
+fn opened(
+    source: Source,
+    file: &str,
+    options: LoadOptions,
+    say: Say,
+) -> Result<Checkpoint, Failure> {
+    let opened = options.open_source(source);
     let checkpoint = opened.map_err(|error| Failure::from(error).in_file(file))?;
     if !say.quiet {
         for warning in checkpoint.warnings() {

@@ -65,6 +65,10 @@ pub struct ConvertArgs {
     /// For .pt: write parameters and buffers only, as nn.Module.state_dict() gives them
     #[arg(long)]
     pub state_dict: bool,
+    /// For .pt: put tensors on another device, as torch.load's map_location does (repeatable): cpu for
+    /// all, or cuda:0=cpu
+    #[arg(long, value_name = "DEVICE", value_parser = crate::arguments::values::place)]
+    pub map_location: Vec<crate::arguments::values::Place>,
     /// Write sparse tensors as dense ones and quantized ones as float32
     #[arg(long)]
     pub dense: bool,
@@ -160,7 +164,7 @@ struct Job {
 pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
     let target = args.out.as_deref().or(args.output.as_deref()).unwrap_or(Path::new("-"));
     let goal = goal(args, target)?;
-    let checkpoint = open::checkpoint(&args.input, say)?;
+    let checkpoint = open::placed(&args.input, &args.map_location, say)?;
     let format = match goal {
         Goal::Export(format) => format,
         Goal::Resave { legacy } => {
@@ -168,6 +172,8 @@ pub fn run(args: &ConvertArgs, out: &mut Out, say: Say) -> Verdict {
         }
     };
     let for_checkpoints = args.saving.given().or(args.state_dict.then_some("--state-dict"));
+    let placed = !args.map_location.is_empty();
+    let for_checkpoints = for_checkpoints.or(placed.then_some("--map-location"));
     if let Some(flag) = for_checkpoints {
         return Err(Failure::usage(format!("{flag} is for .pt files")));
     }

@@ -53,6 +53,9 @@ pub struct EditArgs {
     /// Set a value, as a Python literal (repeatable): epoch=3, config.lr=1e-3, 'tags=["a", None]'
     #[arg(long, value_name = "NAME=VALUE", value_parser = crate::arguments::assignments::assignment)]
     pub set: Vec<(String, Value)>,
+    /// Put tensors on another device (repeatable): cpu for all, or cuda:0=cpu
+    #[arg(long, value_name = "DEVICE", value_parser = crate::arguments::values::place)]
+    pub device: Vec<crate::arguments::values::Place>,
     /// Split a tensor along a dimension (repeatable): qkv=q,k,v@0, or with sizes qkv=q,k,v@0:8,4,4
     #[arg(long, value_name = "NAME=A,B@DIM[:SIZES]", value_parser = crate::arguments::assignments::Split::parse)]
     pub split: Vec<crate::arguments::assignments::Split>,
@@ -142,7 +145,7 @@ pub struct Row<'a> {
 pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let target = args.out.as_deref().or(args.output.as_deref());
     target.map_or(Ok(()), checkpoint_name)?;
-    let checkpoint = open::checkpoint(&args.input, say)?;
+    let checkpoint = open::placed(&args.input, &args.device, say)?;
     let file = checkpoint.source().name().to_owned();
     let mut draft = Draft::new(checkpoint.root());
     let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(&file))?;

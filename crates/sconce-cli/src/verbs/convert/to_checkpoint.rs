@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind};
+use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind, LoadOptions, Node};
+use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::{ConvertArgs, OutWriter, check_stdout};
@@ -12,6 +13,7 @@ use crate::arguments::saving::Saving;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION};
 use crate::read::open::{self, Say};
+use crate::report::elements;
 use crate::select::glob::Glob;
 use crate::verbs::edit;
 use crate::write::saving::{self, refused};
@@ -25,6 +27,7 @@ struct Document<'a> {
     output: &'a str,
     format: &'static str,
     written: bool,
+    verified: bool,
     changes: Vec<edit::Row<'a>>,
 }
 
@@ -64,6 +67,7 @@ pub fn run(
         false => overflow::refuse(&changes).map_err(|failure| failure.in_file(file)),
     };
     let progress = Progress::new("writing", 0, say.quiet || args.json);
+    let mut verified = false;
     if target == Path::new("-") {
         check_stdout(args, out)?;
         // What is written cannot be taken back.
@@ -79,8 +83,15 @@ pub fn run(
     } else if args.dry_run {
         refuse_overflow()?;
     } else {
-        let written = saving::write(draft.root(), target, args.force, &saving, &progress)?;
+        let mut written = saving::write(draft.root(), target, args.force, &saving, &progress)?;
         refuse_overflow()?;
+        // A file that does not read back never gets its name.
+        if args.verify
+            && let Some(path) = written.written()?
+        {
+            verify(&draft, path).map_err(|failure| failure.in_file(target.to_string_lossy()))?;
+            verified = true;
+        }
         written.commit()?;
     }
     drop(progress);
@@ -96,6 +107,7 @@ pub fn run(
             output: &output,
             format: if saving.legacy { "legacy" } else { "zip" },
             written: !args.dry_run,
+            verified,
             changes: rows,
         };
         out.json(&document)?;
@@ -108,6 +120,7 @@ pub fn run(
             false if saving.legacy => wrote(target, "legacy stream, torch.save layout"),
             false => wrote(target, "zip, torch.save layout"),
         };
+        let line = if verified { line.dim(", read back and compared") } else { line };
         output::remark(say.color, &line);
     }
     Ok(Outcome::Clean)
@@ -137,12 +150,68 @@ fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure>
 
 /// Options that are for the formats that hold nothing but tensors.
 fn refuse_flags(args: &ConvertArgs) -> Result<(), Failure> {
-    let flags = [("--dense", args.dense), ("--verify", args.verify)];
-    match flags.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Failure::usage(format!(
+    if args.verify && args.out.as_deref().or(args.output.as_deref()) == Some(Path::new("-")) {
+        return Err(Failure::usage(
+            "--verify reads the file again, which standard output does not allow",
+        ));
+    }
+    match args.dense.then_some("--dense") {
+        Some(flag) => Err(Failure::usage(format!(
             "{flag} cannot be used where a checkpoint is written"
         ))
         .help("sparse and quantized tensors stay as they are in a .pt file; sconce diff compares")),
         None => Ok(()),
     }
+}
+
+/// Reads the file again and compares every tensor with what was to be written.
+fn verify(draft: &Draft, written: &Path) -> Result<(), Failure> {
+    let wrong = |what: String| {
+        Failure::unreadable(format!("what was written does not read back: {what}"))
+            .note("nothing was left at that place")
+    };
+    let again =
+        LoadOptions::new().open(written).map_err(|error| wrong(error.message().to_owned()))?;
+    let mut found = again.tensors().into_iter();
+    let mut failure = None;
+    draft.visit(|name, object| {
+        let Node::Tensor(wanted) = object.data() else { return };
+        if failure.is_some() {
+            return;
+        }
+        let same = match found.next() {
+            None => Err("it ends".to_owned()),
+            Some(other) if other.name != name => Err(format!("'{}' is there", other.name)),
+            Some(other) => same_tensor(&wanted.tensor, other.tensor),
+        };
+        failure = same.err().map(|what| wrong(format!("where '{name}' should be, {what}")));
+    });
+    match (failure, found.next()) {
+        (Some(failure), _) => Err(failure),
+        (None, Some(more)) => Err(wrong(format!("'{}' is too many", more.name))),
+        (None, None) => Ok(()),
+    }
+}
+
+fn same_tensor(a: &Tensor, b: &Tensor) -> Result<(), String> {
+    if a.sizes() != b.sizes() || a.dtype() != b.dtype() || a.layout() != b.layout() {
+        return Err("its shape, dtype or layout is another".to_owned());
+    }
+    let (x, y) = match (elements::components(a), elements::components(b)) {
+        (Ok(x), Ok(y)) => (x, y),
+        (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+    };
+    for ((_, x), (_, y)) in x.iter().zip(&y) {
+        match (x.has_data(), y.has_data()) {
+            (false, false) => continue,
+            (true, true) => {}
+            _ => return Err("its data is missing".to_owned()),
+        }
+        match (x.contiguous_bytes(), y.contiguous_bytes()) {
+            (Ok(x), Ok(y)) if *x == *y => {}
+            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+            _ => return Err("the elements differ".to_owned()),
+        }
+    }
+    Ok(())
 }
