@@ -112,6 +112,10 @@ fn folded(first: &str, numbers: &[Vec<u64>]) -> String {
             [start, .., end] if end - start + 1 == here.len() as u64 => {
                 format!("{{{start}…{end}}}")
             }
+            few if few.len() <= 4 => {
+                let few: Vec<String> = few.iter().map(u64::to_string).collect();
+                format!("{{{}}}", few.join(","))
+            }
             _ => "*".to_owned(),
         }
     };

@@ -106,6 +106,12 @@ fn follow(bytes: &[u8], moments: Vec<Moment>, made: usize, made_at: u64, updated
             Some(container) => {
                 let Some(made) = pushed(container, at) else { break };
                 around.insert(made);
+                // A container that a call makes, such as an OrderedDict, is there when the call is done.
+                let call = (made + 1..at.min(made + 16)).find(|&index| {
+                    matches!(opcode(index), Some(b'R' | 0x81))
+                        && moments[index + 1].depth == container + 1
+                });
+                around.extend(call.into_iter().flat_map(|call| made..=call));
                 (at, inner) = (made, container);
                 next = stored(inner, index + 1);
             }
