@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::lesson::Lesson;
 use self::page::Page;
+use self::torch_values::TorchValues;
 use crate::arguments::pickles::Pickles;
 use crate::arguments::reading::Load;
 use crate::arguments::values::offset;
@@ -119,7 +120,8 @@ pub fn run(args: &TraceArgs, out: &mut Out, say: Say) -> Verdict {
         tracer.skip_until(inside).map_err(broken)?;
     }
     if let Some(target) = &args.html {
-        let page = page(args, &mut tracer, &stream, lesson.as_ref()).map_err(broken)?;
+        let page = page(args, &mut tracer, &stream, lesson.as_ref(), checkpoint.as_ref())
+            .map_err(broken)?;
         return write_page(args, target, &page, &stream, lesson.as_ref(), say);
     }
     out.use_pager();
@@ -168,7 +170,9 @@ fn page<'b>(
     tracer: &mut Tracer<'_>,
     stream: &'b Stream,
     lesson: Option<&Lesson>,
+    checkpoint: Option<&Checkpoint>,
 ) -> Result<Page<'b>, sconce::pickle::Error> {
+    let values = checkpoint.map(TorchValues::new);
     let mut page = Page::new(&stream.bytes, stream.start);
     let changes: HashMap<u64, String> = lesson
         .iter()
@@ -181,14 +185,14 @@ fn page<'b>(
                 tracer.skip_until(wanted.at as usize - stream.start)?;
                 let Some(step) = tracer.next().transpose()? else { break };
                 let change = changes.get(&wanted.at).cloned().unwrap_or_default();
-                page.add(step, change);
+                page.add(step, change, tracer.machine(), values.as_ref());
             }
         }
         None => {
             let limit = args.limit.unwrap_or(5000);
             while limit == 0 || page.len() < limit {
                 let Some(step) = tracer.next().transpose()? else { break };
-                page.add(step, String::new());
+                page.add(step, String::new(), tracer.machine(), None);
             }
         }
     }

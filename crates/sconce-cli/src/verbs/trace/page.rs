@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use sconce::pickle::Step;
+use sconce::pickle::{Machine, Step};
 use serde::Serialize;
+
+use super::torch_values::TorchValues;
 
 /// Bytes in a row of the page.
 const ROW: usize = 16;
 
 /// Bytes of a long opcode that are shown.
 const MOST_SHOWN: usize = 48;
+
+/// Frames of the stack that are shown, and values of one.
+const MOST_FRAMES: usize = 6;
+const MOST_VALUES: usize = 14;
 
 /// A page that is being made.
 pub struct Page<'b> {
@@ -52,13 +58,27 @@ impl<'b> Page<'b> {
         Page { bytes, start, rows: BTreeSet::new(), steps: Vec::new() }
     }
 
-    /// Adds a step, and what it changes in words.
-    pub fn add(&mut self, step: Step, change: String) {
+    /// Adds a step, what it changes in words, and how the stack stands after it.
+    pub fn add(
+        &mut self,
+        step: Step,
+        change: String,
+        machine: &Machine<'_>,
+        values: Option<&TorchValues<'_>>,
+    ) {
         let at = step.at as usize + self.start;
         let first = at.saturating_sub(2 * ROW) / ROW;
         let last = (at + step.raw_len.min(MOST_SHOWN) + 2 * ROW) / ROW;
         self.rows.extend(first..=last);
-        let frames = step.metastack.into_iter().chain([step.stack]);
+        let frames = match values {
+            Some(values) => frames(machine, values),
+            None => {
+                let frames = step.metastack.into_iter().chain([step.stack]);
+                frames
+                    .map(|frame| PageFrame { hidden: frame.hidden, values: frame.values })
+                    .collect()
+            }
+        };
         self.steps.push(PageStep {
             offset: at as u64,
             length: step.raw_len,
@@ -66,9 +86,7 @@ impl<'b> Page<'b> {
             arg: step.arg,
             meaning: step.meaning,
             change,
-            frames: frames
-                .map(|frame| PageFrame { hidden: frame.hidden, values: frame.values })
-                .collect(),
+            frames,
             memo_put: step.memo_put,
             result: step.result,
         });
@@ -95,4 +113,20 @@ impl<'b> Page<'b> {
         let data = data.replace('<', "\\u003c");
         Ok(include_str!("page.html").replacen("@DATA@", &data, 1))
     }
+}
+
+/// The stack with its tensors and storages as what they are.
+fn frames(machine: &Machine<'_>, values: &TorchValues<'_>) -> Vec<PageFrame> {
+    let (stack, arena) = (machine.stack(), machine.arena());
+    let mut starts = vec![0];
+    starts.extend(machine.marks());
+    let mut ends: Vec<usize> = machine.marks().to_vec();
+    ends.push(stack.len());
+    let frame = |(&start, &end): (&usize, &usize)| {
+        let shown = start.max(end.saturating_sub(MOST_VALUES));
+        let values = stack[shown..end].iter().map(|&value| values.show(arena, value, 80)).collect();
+        PageFrame { hidden: shown - start, values }
+    };
+    let first = starts.len().saturating_sub(MOST_FRAMES);
+    starts[first..].iter().zip(&ends[first..]).map(frame).collect()
 }
