@@ -256,7 +256,7 @@ impl Check<'_> {
         for (len, signed, wide) in
             [(24, true, true), (16, true, false), (20, false, true), (12, false, false)]
         {
-            let Some(bytes) = read(len) else { continue };
+            let Ok(Some(bytes)) = read(len) else { continue };
             let skip = if signed { 4 } else { 0 };
             if signed && bytes[..4] != DESCRIPTOR_SIGNATURE {
                 continue;
@@ -337,7 +337,7 @@ impl Check<'_> {
 
     fn gap(&mut self, range: Range<u64>) {
         let len = range.end - range.start;
-        let bytes = self.directory.source().slice(range.clone());
+        let bytes = self.directory.source().slice(range.clone()).ok().flatten();
         let mut empty = bytes.is_some();
         if let Some(bytes) = &bytes {
             let look = |part: &[u8]| {

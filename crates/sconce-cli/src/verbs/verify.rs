@@ -181,9 +181,8 @@ fn hidden(source: &Source, findings: &mut [Finding]) {
         .iter_mut()
         .filter(|finding| places.contains(&finding.rule.as_str()) && finding.file.is_none());
     for finding in unowned {
-        let start = finding.offset.and_then(|at| usize::try_from(at).ok());
-        let bytes = start.and_then(|at| source.bytes().get(at..));
-        if let Some((what, _)) = bytes.and_then(sconce::scan::what_begins) {
+        let bytes = finding.offset.and_then(|at| source.slice(at..source.len()).ok().flatten());
+        if let Some((what, _)) = bytes.as_deref().and_then(sconce::scan::what_begins) {
             finding.message.push_str(&format!("; they begin as {what}"));
         }
     }
@@ -197,7 +196,7 @@ fn archive(
     say: Say,
     findings: &mut Vec<Finding>,
 ) -> Result<Option<Records>, Failure> {
-    if !source.bytes().starts_with(b"PK\x03\x04") {
+    if !source.starts_with(b"PK\x03\x04")? {
         return Ok(None);
     }
     let directory = Directory::read(source.clone(), &open::limits(&args.input.load))?;
