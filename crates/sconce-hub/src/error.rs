@@ -112,7 +112,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl From<Error> for io::Error {
+    /// Without the address: whoever reads a source names it.
     fn from(error: Error) -> io::Error {
-        io::Error::other(error)
+        io::Error::other(Error(Box::new(Inner { url: None, ..*error.0 })))
     }
 }

@@ -146,6 +146,29 @@ impl Hub {
         download::download(&self.client, &self.request(url)?, &target, &wanted, watch)
     }
 
+    /// Where the file of `torch.hub.load_state_dict_from_url` is, or will be.
+    ///
+    /// # Errors
+    /// When the name of the file leads out of its folder, or the address names no file.
+    pub fn state_dict_path(&self, url: &str, options: &StateDictOptions) -> Result<PathBuf, Error> {
+        let folder = match &options.model_dir {
+            Some(folder) => self.environment.expand_user(folder),
+            None => self.checkpoints(),
+        };
+        let name = match &options.file_name {
+            Some(name) => {
+                state_dict::inside(name)?;
+                name.clone()
+            }
+            None if url.starts_with("hf://") => {
+                let endpoint = crate::hugging_face::Endpoint::of(&self.environment)?;
+                state_dict::file_name(&endpoint.resolve(url)?)?
+            }
+            None => state_dict::file_name(url)?,
+        };
+        Ok(folder.join(name))
+    }
+
     /// What downloads the file of `torch.hub.load_state_dict_from_url`: it is looked for in the cache first.
     ///
     /// # Errors
@@ -159,23 +182,15 @@ impl Hub {
         for warning in self.environment.deprecations(&["TORCH_MODEL_ZOO"]) {
             watch.warn(&warning);
         }
-        let folder = match &options.model_dir {
-            Some(folder) => self.environment.expand_user(folder),
-            None => self.checkpoints(),
-        };
-        let name = match &options.file_name {
-            Some(name) => {
-                state_dict::inside(name)?;
-                name.clone()
-            }
-            None => state_dict::file_name(url)?,
-        };
-        let path = folder.join(&name);
+        let path = self.state_dict_path(url, options)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if !options.force && path.exists() {
             return Ok(path);
         }
         self.need_network(url)?;
-        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| Error::io(folder, &error))?;
+        }
         watch.say(&format!(
             "Downloading: \"{}\" to {}",
             crate::url::without_secrets(url),

@@ -10,24 +10,33 @@
 //! Architecture invariant: the only crate that opens sockets, and only to servers that the caller or a redirect
 //! names. Nothing is sent but requests for files.
 
+mod cache;
 mod client;
 mod download;
 mod environment;
 mod error;
+mod fetch;
 mod hasher;
 mod http_date;
 mod hub;
 mod hugging_face;
 mod partial;
 pub mod remote;
+mod repository;
 mod state_dict;
+mod trust;
 mod url;
 mod watch;
+mod zipball;
 
+pub use cache::{CacheItem, CacheKind};
 pub use client::Patience;
 pub use download::Downloaded;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};
+pub use fetch::{FetchOptions, Fetched};
 pub use hub::{DownloadOptions, Hub, StateDictOptions};
+pub use repository::Repository;
 pub use state_dict::hash_prefix_of;
+pub use trust::Trust;
 pub use watch::{Silent, Watch};

@@ -36,6 +36,7 @@
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
 //! | `scan` | yes | what a file would do when PyTorch loads it: module `scan` |
+//! | `hub` | yes | `torch.hub`, and files on web servers: module `hub` |
 //! | `safetensors` | yes | opens `.safetensors` files |
 //! | `parallel` | yes | checksums on several threads while a file is written |
 //! | `ndarray`, `candle` | no | conversions to and from those crates: module `interop` |
@@ -137,6 +138,8 @@ pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_checkpoint::export;
 pub use sconce_pickle as pickle;
+#[cfg(feature = "hub")]
+pub use sconce_hub as hub;
 #[cfg(feature = "scan")]
 pub use sconce_scan as scan;
 pub use sconce_source as source;
@@ -146,7 +149,7 @@ pub use sconce_tensor as tensor;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Draft, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
-    NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify,
+    NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify, try_identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};

@@ -33,6 +33,11 @@ pub fn is_address(text: &str) -> bool {
     known.iter().any(|scheme| begins(&scheme)) || NOT_READ.iter().any(|scheme| begins(&scheme))
 }
 
+/// An address as it may be shown: without a password, and without the query, which signs some.
+pub fn shown(address: &str) -> String {
+    without_secrets(address)
+}
+
 /// Opens `https://…`, `http://…` or `hf://[datasets/]owner/name[@revision]/file`. Reads the end of the file, and with it
 /// finds out its length; everything else is read when it is asked for.
 ///
