@@ -69,7 +69,8 @@ pub fn try_identify(source: &Source) -> Result<Identity, sconce_source::Error> {
     if source.is_empty() {
         return Ok(Identity::new(FileKind::Empty, ""));
     }
-    if source.in_memory().is_none() && source.len() <= HEAD {
+    // What takes no longer than a part of it.
+    if source.store().is_some_and(|store| source.len() <= store.read_ahead()) {
         source.bytes()?;
     }
     match source.in_memory() {
@@ -93,8 +94,8 @@ fn far(source: &Source) -> Result<Identity, sconce_source::Error> {
     let len = source.len();
     let none = || Vec::new().into();
     // The end first: a store may have it from finding out the length.
-    let tail = source.slice(len - HEAD..len)?.unwrap_or_else(none);
-    let head = source.slice(0..HEAD)?.unwrap_or_else(none);
+    let tail = source.slice(len.saturating_sub(HEAD)..len)?.unwrap_or_else(none);
+    let head = source.slice(0..len.min(HEAD))?.unwrap_or_else(none);
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     Ok(identify_bytes(source, &Looked { head: &head, tail: &tail, len }))
 }
