@@ -242,8 +242,7 @@ impl Directory {
         let name_len = u64::from(u16_at(&header, 26));
         let extra_len = u64::from(u16_at(&header, 28));
         let data_offset = at + LOCAL_LEN + name_len + extra_len;
-        let local_name =
-            slice(at + LOCAL_LEN..at + LOCAL_LEN + name_len)?.ok_or_else(beyond)?;
+        let local_name = slice(at + LOCAL_LEN..at + LOCAL_LEN + name_len)?.ok_or_else(beyond)?;
         Ok(LocalHeader {
             flags: u16_at(&header, 6),
             method: u16_at(&header, 8),

@@ -1,10 +1,10 @@
 //! `sconce hub`, and addresses in the place of files, against a server of the test's own.
 #![cfg(feature = "hub")]
 
-mod support;
 #[path = "support/server.rs"]
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs, reason = "it is shared")]
 mod server;
+mod support;
 
 use std::fs;
 use std::path::Path;
@@ -107,7 +107,8 @@ fn a_long_checkpoint_is_listed_in_two_requests() {
     let url = format!("{}/long.pt", server.url);
     let ls = with_cache(folder.path(), &["ls", &url, "--json"]);
     assert_eq!(ls.code, 0, "{}", ls.err);
-    let near = run(command(&["ls", "--json", "long.pt"]).current_dir(folder.path()).output().unwrap());
+    let near =
+        run(command(&["ls", "--json", "long.pt"]).current_dir(folder.path()).output().unwrap());
     assert_eq!(ls.out.replace(&url, "long.pt"), near.out, "offsets too");
     let (requests, bytes) = server.taken();
     assert!(requests <= 3 && bytes <= 400_000, "{requests} requests, {bytes} bytes");
@@ -133,10 +134,11 @@ fn an_index_names_shards_beside_it() {
     assert_eq!(made.code, 0, "{}", made.err);
     let index = walk(folder.path()).into_iter().find(|name| name.ends_with(".index.json")).unwrap();
     let root = folder.path().to_owned();
-    let server = Server::new(move |asked| match fs::read(root.join(asked.path.trim_start_matches('/'))) {
-        Ok(data) => file(asked, &data, &format!("{:x}", crc32fast::hash(&data))),
-        Err(_) => Reply::new(404),
-    });
+    let server =
+        Server::new(move |asked| match fs::read(root.join(asked.path.trim_start_matches('/'))) {
+            Ok(data) => file(asked, &data, &format!("{:x}", crc32fast::hash(&data))),
+            Err(_) => Reply::new(404),
+        });
     let far = with_cache(folder.path(), &["ls", &format!("{}/{index}", server.url)]);
     let near = run(command(&["ls", &index]).current_dir(folder.path()).output().unwrap());
     assert_eq!((far.code, far.out), (0, near.out), "{}", far.err);
@@ -189,7 +191,11 @@ fn files_and_repositories_lie_where_pytorch_looks() {
     assert!(hub(&["trust", "o/r"]).ok().contains("trusted"));
     assert_eq!(hub(&["trust"]).ok(), "o_r\n");
     assert_eq!(hub(&["trust", "--remove", "x/y"]).code, 1);
-    fs::write(folder.path().join("hub/checkpoints/x.pth.0123456789abcdef0123456789abcdef.partial"), "x").unwrap();
+    fs::write(
+        folder.path().join("hub/checkpoints/x.pth.0123456789abcdef0123456789abcdef.partial"),
+        "x",
+    )
+    .unwrap();
     let listed = hub(&["cache"]).ok();
     for word in ["repository", "checkpoint", "partial", "trusted list", "4 items"] {
         assert!(listed.contains(word), "{word}: {listed}");
@@ -208,12 +214,14 @@ fn a_killed_download_is_resumed() {
     let whole = data.clone();
     // The rest never comes the first time.
     let server = Server::new(move |asked| match asked.header("range") {
-        None => Reply { claimed: Some(whole.len()), ..Reply::body(200, &whole[..2 << 20]) }.header("ETag", "\"one\""),
+        None => Reply { claimed: Some(whole.len()), ..Reply::body(200, &whole[..2 << 20]) }
+            .header("ETag", "\"one\""),
         Some(_) => file(asked, &whole, "one"),
     });
     let url = format!("{}/m.pth", server.url);
     let partial = folder.path().join("hub/checkpoints/m.pth.sconce-partial");
-    let mut child = command(&["-q", "hub", "download", &url]).env("TORCH_HOME", folder.path()).spawn().unwrap();
+    let mut child =
+        command(&["-q", "hub", "download", &url]).env("TORCH_HOME", folder.path()).spawn().unwrap();
     let there = || fs::metadata(&partial).map_or(0, |metadata| metadata.len());
     for _ in 0..600 {
         if there() == 2 << 20 {

@@ -88,9 +88,12 @@ impl Hub {
             return Ok(false);
         }
         let folder = fs::symlink_metadata(&item.path).is_ok_and(|metadata| metadata.is_dir());
-        let removed = if folder { fs::remove_dir_all(&item.path) } else { fs::remove_file(&item.path) };
+        let removed =
+            if folder { fs::remove_dir_all(&item.path) } else { fs::remove_file(&item.path) };
         match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(&item.path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io(&item.path, &error))
+            }
             _ => Ok(true),
         }
     }
@@ -147,7 +150,8 @@ fn is_locked(path: &Path, kind: CacheKind) -> bool {
     }
     let text = path.to_string_lossy();
     let file = text.strip_suffix(".json").map_or(path.to_owned(), PathBuf::from);
-    let locked = File::open(file).map(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)));
+    let locked =
+        File::open(file).map(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)));
     locked.unwrap_or(false)
 }
 

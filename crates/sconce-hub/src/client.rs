@@ -75,7 +75,10 @@ pub(crate) struct Answer {
 
 impl Request {
     pub(crate) fn new(url: Url) -> Request {
-        let headers = vec![("Accept-Encoding", "identity".to_owned()), ("User-Agent", "torch.hub".to_owned())];
+        let headers = vec![
+            ("Accept-Encoding", "identity".to_owned()),
+            ("User-Agent", "torch.hub".to_owned()),
+        ];
         Request { url, headers, token: None }
     }
 
@@ -315,7 +318,9 @@ fn unreachable_server(error: &ureq::Error) -> Error {
             }
             _ => network(format!("<urlopen error {error}>")),
         },
-        ureq::Error::ConnectionFailed => network("<urlopen error the connection failed>".to_owned()),
+        ureq::Error::ConnectionFailed => {
+            network("<urlopen error the connection failed>".to_owned())
+        }
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
             Error::new(ErrorKind::Usage, format!("this is no address of a file: {error}"))
         }
@@ -345,9 +350,8 @@ fn reason(status: u16) -> &'static str {
 fn roots(environment: &Environment) -> Result<RootCerts, Error> {
     let Some(file) = environment.text("SSL_CERT_FILE") else { return Ok(RootCerts::WebPki) };
     let path = std::path::Path::new(&file);
-    let pem = std::fs::read(path).map_err(|error| {
-        Error::io(path, &error).note("SSL_CERT_FILE names it")
-    })?;
+    let pem = std::fs::read(path)
+        .map_err(|error| Error::io(path, &error).note("SSL_CERT_FILE names it"))?;
     let certificates: Vec<_> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),
@@ -355,7 +359,8 @@ fn roots(environment: &Environment) -> Result<RootCerts, Error> {
         })
         .collect();
     if certificates.is_empty() {
-        let message = format!("{file}: there is no certificate in this file, which SSL_CERT_FILE names");
+        let message =
+            format!("{file}: there is no certificate in this file, which SSL_CERT_FILE names");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     Ok(RootCerts::new_with_certs(&certificates))
@@ -403,7 +408,10 @@ mod tests {
     #[test]
     fn passwords_are_basic() {
         assert_eq!(base64(b"Aladdin:open sesame"), "QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        assert_eq!((base64(b""), base64(b"a"), base64(b"ab")), (String::new(), "YQ==".into(), "YWI=".into()));
+        assert_eq!(
+            (base64(b""), base64(b"a"), base64(b"ab")),
+            (String::new(), "YQ==".into(), "YWI=".into())
+        );
         let request = Request::new(Url::parse("http://me:a%20b@h/x").unwrap());
         let there = request.authorization(&request.url).unwrap();
         assert_eq!(there, format!("Basic {}", base64(b"me:a b")));
@@ -414,9 +422,12 @@ mod tests {
     fn tokens_stay_with_their_server() {
         let url = |text: &str| Url::parse(text).unwrap();
         let origins = vec![url("https://api.github.com").origin()];
-        let request = Request::new(url("https://api.github.com/x")).token(Some("token t".into()), origins);
+        let request =
+            Request::new(url("https://api.github.com/x")).token(Some("token t".into()), origins);
         assert_eq!(request.authorization(&request.url).as_deref(), Some("token t"));
-        for other in ["http://api.github.com/", "https://api.github.com:444/", "https://github.com/"] {
+        for other in
+            ["http://api.github.com/", "https://api.github.com:444/", "https://github.com/"]
+        {
             assert_eq!(request.authorization(&url(other)), None, "{other}");
         }
     }

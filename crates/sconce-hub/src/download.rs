@@ -68,10 +68,7 @@ pub(crate) fn download(
     }
     let before = target.exists();
     let mut partial = Partial::open(target, || {
-        watch.warn(&format!(
-            "another process is downloading {}; waiting for it",
-            target.display()
-        ));
+        watch.warn(&format!("another process is downloading {}; waiting for it", target.display()));
     })?;
     if wanted.once && !before && target.exists() {
         let bytes = fs::metadata(target).map_or(0, |metadata| metadata.len());
@@ -87,7 +84,8 @@ pub(crate) fn download(
         hasher: (wanted.hash || wanted.hash_prefix.is_some()).then(Hasher::start),
         address: hasher::of(&request.url.request()),
     };
-    let usable = |known: &Validators| known.address == transfer.address && known.if_range().is_some();
+    let usable =
+        |known: &Validators| known.address == transfer.address && known.if_range().is_some();
     if wanted.anew || !partial.known.as_ref().is_some_and(usable) {
         partial.truncate()?;
     }
@@ -100,7 +98,13 @@ pub(crate) fn download(
     let came = transfer.run(&mut partial);
     watch.end();
     let resumed = match came {
-        Ok(restarted) => if restarted { 0 } else { resumed },
+        Ok(restarted) => {
+            if restarted {
+                0
+            } else {
+                resumed
+            }
+        }
         Err(error) => {
             // What cannot be gone on with is of no use.
             let keep = partial.known.as_ref().is_some_and(|known| known.if_range().is_some());
@@ -213,12 +217,7 @@ impl Transfer<'_> {
         self.client.get(&request)
     }
 
-    fn judge(
-        &self,
-        answer: &Answer,
-        known: &Validators,
-        partial: &Partial,
-    ) -> Result<Next, Error> {
+    fn judge(&self, answer: &Answer, known: &Validators, partial: &Partial) -> Result<Next, Error> {
         let before = partial.known.as_ref().filter(|_| partial.len > 0);
         let coded = answer.header("content-encoding").filter(|coding| *coding != "identity");
         if let (200 | 206, Some(coding)) = (answer.status, coded) {
@@ -263,12 +262,15 @@ impl Transfer<'_> {
 
     fn body(&self, answer: Answer, total: Option<u64>, partial: &mut Partial) -> Result<(), Error> {
         let url = answer.url.clone();
-        let page = answer.header("content-type").is_some_and(|kind| kind.trim_start().starts_with("text/html"));
+        let page = answer
+            .header("content-type")
+            .is_some_and(|kind| kind.trim_start().starts_with("text/html"));
         let mut body = answer.into_body();
         let mut buffer = vec![0; PART];
         let mut at_start = partial.len == 0;
         loop {
-            let filled = if at_start { fill(&mut body, &mut buffer, HEAD) } else { body.read(&mut buffer) };
+            let filled =
+                if at_start { fill(&mut body, &mut buffer, HEAD) } else { body.read(&mut buffer) };
             let read = filled.map_err(|error| broken(&error).url(&url))?;
             if at_start && self.is_page(&buffer[..read], page) {
                 return Err(web_page().url(&url));
@@ -293,7 +295,8 @@ impl Transfer<'_> {
         }
         match total {
             Some(total) if partial.len < total => {
-                let message = format!("the connection broke after {} of {total} bytes", partial.len);
+                let message =
+                    format!("the connection broke after {} of {total} bytes", partial.len);
                 Err(Error::new(ErrorKind::Network, message).url(&url))
             }
             _ => Ok(()),

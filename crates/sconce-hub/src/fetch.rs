@@ -91,7 +91,9 @@ impl Hub {
         let zipball = Zipball::read(&zip).map_err(in_repository)?;
         self.check_top(&zipball.top, repository)?;
         if !zipball.has("hubconf.py") {
-            let message = format!("{repository} has no hubconf.py at {reference}: it is no repository for torch.hub");
+            let message = format!(
+                "{repository} has no hubconf.py at {reference}: it is no repository for torch.hub"
+            );
             return Err(Error::new(ErrorKind::BadAnswer, message));
         }
         let fresh = working.path.join("fresh");
@@ -99,6 +101,23 @@ impl Hub {
         zipball.unpack(&fresh).map_err(in_repository)?;
         put(&fresh, &path, &working.path.join("old"))?;
         Ok(Fetched { path, reference, cached: false })
+    }
+
+    /// A local folder with a repository in it. A `~` in front is the home folder.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn local_folder(&self, path: &str) -> Result<PathBuf, Error> {
+        let folder = self.environment().expand_user(Path::new(path));
+        if folder.is_dir() {
+            return Ok(folder);
+        }
+        let message = format!(
+            "[Errno 2] No such file or directory: '{}'",
+            folder.join("hubconf.py").display()
+        );
+        Err(Error::new(ErrorKind::Usage, message)
+            .help("OWNER/NAME[:REF] is a repository on GitHub"))
     }
 
     /// The folder of a repository that is in the cache, without any request.
@@ -159,7 +178,8 @@ impl Hub {
         let mut token = self.environment().text("GITHUB_TOKEN");
         for kind in ["branches", "tags"] {
             for page in 1..=MOST_PAGES {
-                let address = format!("{}/repos/{owner}/{name}/{kind}?per_page=100&page={page}", self.api());
+                let address =
+                    format!("{}/repos/{owner}/{name}/{kind}?per_page=100&page={page}", self.api());
                 let found = self.page(&address, &mut token)?;
                 if found.is_empty() {
                     break;
@@ -181,13 +201,19 @@ impl Hub {
         );
         let error = Error::new(ErrorKind::BadAnswer, message);
         Err(match repository.reference() {
-            Some(_) => error.help("--skip-validation takes commits that are no tip of a branch or tag"),
+            Some(_) => {
+                error.help("--skip-validation takes commits that are no tip of a branch or tag")
+            }
             None => error.help(format!("name the branch: {owner}/{name}:BRANCH")),
         })
     }
 
     /// One page of the API. A token that is refused is not used again.
-    fn page(&self, address: &str, token: &mut Option<String>) -> Result<Vec<serde_json::Value>, Error> {
+    fn page(
+        &self,
+        address: &str,
+        token: &mut Option<String>,
+    ) -> Result<Vec<serde_json::Value>, Error> {
         loop {
             let url = Url::parse(address)?;
             let origin = url.origin();
@@ -322,7 +348,8 @@ fn remove_abandoned(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(WORKING));
-        if ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_abandoned(&entry.path()) {
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_abandoned(&entry.path())
+        {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

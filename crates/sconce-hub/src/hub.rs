@@ -232,7 +232,8 @@ impl Hub {
         if old {
             watch.warn(state_dict::OLD_FORMAT);
         }
-        load.open_source(source).map_err(|error| Error::new(ErrorKind::BadAnswer, error.to_string()))
+        load.open_source(source)
+            .map_err(|error| Error::new(ErrorKind::BadAnswer, error.to_string()))
     }
 
     pub(crate) fn need_network(&self, what: &str) -> Result<(), Error> {

@@ -37,20 +37,25 @@ impl Endpoint {
     /// The web address of `hf://[datasets/]owner/name[@revision]/file`.
     pub(crate) fn resolve(&self, address: &str) -> Result<String, Error> {
         let wrong = |why: &str| {
-            let message = format!("'{}' is no address on Hugging Face: {why}", address.escape_debug());
+            let message =
+                format!("'{}' is no address on Hugging Face: {why}", address.escape_debug());
             Error::new(ErrorKind::Usage, message)
                 .help("hf://[datasets/|spaces/]OWNER/NAME[@REVISION]/FILE")
         };
-        let rest = address.strip_prefix("hf://").ok_or_else(|| wrong("it does not begin with hf://"))?;
+        let rest =
+            address.strip_prefix("hf://").ok_or_else(|| wrong("it does not begin with hf://"))?;
         let mut parts = rest.split('/').peekable();
         let kind = match parts.peek() {
             Some(&"models") => parts.next().map(|_| ""),
             Some(&"datasets") => parts.next().map(|_| "datasets/"),
             Some(&"spaces") => parts.next().map(|_| "spaces/"),
-            Some(&("kernels" | "buckets")) => return Err(wrong("only models, datasets and spaces are read")),
+            Some(&("kernels" | "buckets")) => {
+                return Err(wrong("only models, datasets and spaces are read"));
+            }
             _ => Some(""),
         };
-        let (owner, name) = parts.next().zip(parts.next()).ok_or_else(|| wrong("OWNER/NAME is missing"))?;
+        let (owner, name) =
+            parts.next().zip(parts.next()).ok_or_else(|| wrong("OWNER/NAME is missing"))?;
         let (name, revision) = match name.split_once('@') {
             Some((name, revision)) => (name, Some(revision.to_owned())),
             None => (name, None),
@@ -73,7 +78,12 @@ impl Endpoint {
             return Err(wrong("the revision is empty"));
         }
         let revision = revision.replace('/', "%2F");
-        Ok(format!("{}/{kind}{owner}/{name}/resolve/{revision}/{}", self.base, path.join("/"), kind = kind.unwrap_or("")))
+        Ok(format!(
+            "{}/{kind}{owner}/{name}/resolve/{revision}/{}",
+            self.base,
+            path.join("/"),
+            kind = kind.unwrap_or("")
+        ))
     }
 }
 
@@ -110,10 +120,14 @@ fn token(environment: &Environment) -> Option<String> {
 /// What Hugging Face means by an error.
 pub(crate) fn explain(code: &str) -> Option<&'static str> {
     Some(match code {
-        "RepoNotFound" => "there is no such repository, or it is private: HF_TOKEN names the token that may read it",
+        "RepoNotFound" => {
+            "there is no such repository, or it is private: HF_TOKEN names the token that may read it"
+        }
         "EntryNotFound" => "the repository has no such file",
         "RevisionNotFound" => "the repository has no such revision",
-        "GatedRepo" => "the repository wants its terms accepted on its page, and a token in HF_TOKEN",
+        "GatedRepo" => {
+            "the repository wants its terms accepted on its page, and a token in HF_TOKEN"
+        }
         _ => return None,
     })
 }
@@ -145,7 +159,10 @@ mod tests {
     #[test]
     fn tokens() {
         assert_eq!(endpoint(&[("HF_TOKEN", " t\n")]).token.as_deref(), Some("t"));
-        assert_eq!(endpoint(&[("HF_TOKEN", "t"), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")]).token, None);
+        assert_eq!(
+            endpoint(&[("HF_TOKEN", "t"), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")]).token,
+            None
+        );
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("token"), "abc\n").unwrap();
         let home = folder.path().to_str().unwrap();

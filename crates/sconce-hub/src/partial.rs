@@ -83,7 +83,8 @@ impl Partial {
                     file.lock().map_err(fail)?;
                 }
                 // A file system without locks.
-                Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+                Err(fs::TryLockError::Error(error))
+                    if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
             }
             // The other may have finished it, and given it its name.

@@ -125,11 +125,27 @@ mod tests {
     fn names() {
         let parsed: Repository = "o/r:feat/x".parse().unwrap();
         assert_eq!((parsed.owner(), parsed.name(), parsed.reference()), ("o", "r", Some("feat/x")));
-        assert_eq!((parsed.folder("feat/x").as_str(), parsed.trust_key().as_str()), ("o_r_feat_x", "o_r"));
+        assert_eq!(
+            (parsed.folder("feat/x").as_str(), parsed.trust_key().as_str()),
+            ("o_r_feat_x", "o_r")
+        );
         assert_eq!(parsed.to_string(), "o/r:feat/x");
         for bad in [
-            "a", "a/b/c", "a/b:c:d", "a/b:", "/b", "a/", "../b", "a/..", "a/b:../c", "a/b:-c", "a b/c",
-            "https://github.com/a/b", "a/b:x y", "a/b:c\\d", "/abs/folder",
+            "a",
+            "a/b/c",
+            "a/b:c:d",
+            "a/b:",
+            "/b",
+            "a/",
+            "../b",
+            "a/..",
+            "a/b:../c",
+            "a/b:-c",
+            "a b/c",
+            "https://github.com/a/b",
+            "a/b:x y",
+            "a/b:c\\d",
+            "/abs/folder",
         ] {
             assert_eq!(bad.parse::<Repository>().unwrap_err().kind(), ErrorKind::Usage, "{bad}");
         }

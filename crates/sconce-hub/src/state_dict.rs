@@ -41,7 +41,8 @@ pub fn hash_prefix_of(file_name: &str) -> Option<&str> {
     let mut rest = file_name;
     while let Some(at) = rest.find('-') {
         rest = &rest[at + 1..];
-        let digits = rest.bytes().take_while(|byte| matches!(byte, b'a'..=b'f' | b'0'..=b'9')).count();
+        let digits =
+            rest.bytes().take_while(|byte| matches!(byte, b'a'..=b'f' | b'0'..=b'9')).count();
         if rest[digits..].starts_with('.') {
             return Some(&rest[..digits]);
         }

@@ -12,7 +12,8 @@ use crate::watch::Watch;
 use crate::{Error, ErrorKind};
 
 /// Who is trusted without being listed.
-static TRUSTED_OWNERS: [&str; 4] = ["facebookresearch", "facebookincubator", "pytorch", "fairinternal"];
+static TRUSTED_OWNERS: [&str; 4] =
+    ["facebookresearch", "facebookincubator", "pytorch", "fairinternal"];
 /// A longer list is none.
 const LONGEST_LIST: u64 = 64 << 20;
 

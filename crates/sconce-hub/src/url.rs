@@ -32,14 +32,19 @@ impl Url {
             Error::new(ErrorKind::Usage, message)
         };
         let Some((scheme, rest)) = text.split_once("://") else {
-            return Err(Error::new(ErrorKind::Usage, format!("unknown url type: '{}'", without_secrets(text))));
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("unknown url type: '{}'", without_secrets(text)),
+            ));
         };
         let secure = match scheme.to_ascii_lowercase().as_str() {
             "https" => true,
             "http" => false,
             other => {
                 let message = format!("<urlopen error unknown url type: {}>", other.escape_debug());
-                return Err(Error::new(ErrorKind::Usage, message).note("only http and https are read"));
+                return Err(
+                    Error::new(ErrorKind::Usage, message).note("only http and https are read")
+                );
             }
         };
         let rest = rest.split('#').next().unwrap_or_default();
@@ -73,7 +78,8 @@ impl Url {
     pub(crate) fn join(&self, location: &str) -> Result<Url, Error> {
         let scheme = location.find(':').map(|at| &location[..at]);
         let has_scheme = scheme.is_some_and(|scheme| {
-            !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+            !scheme.is_empty()
+                && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
         });
         if has_scheme {
             return Url::parse(location);
@@ -228,9 +234,15 @@ mod tests {
             ("x/y", "unknown url type: 'x/y'"),
             ("foo://x", "<urlopen error unknown url type: foo>"),
             ("file:///etc/passwd", "<urlopen error unknown url type: file>"),
-            ("http:///x", "'http:///x' is no address of a file: the name of the server is missing or wrong"),
+            (
+                "http:///x",
+                "'http:///x' is no address of a file: the name of the server is missing or wrong",
+            ),
             ("http://a:b:c/x", "'http://a:b:c/x' is no address of a file: the port is no number"),
-            ("http://u:p@a b/?s=1", "'http://a b/' is no address of a file: the name of the server is missing or wrong"),
+            (
+                "http://u:p@a b/?s=1",
+                "'http://a b/' is no address of a file: the name of the server is missing or wrong",
+            ),
         ] {
             assert_eq!(Url::parse(text).unwrap_err().message(), message, "{text}");
         }

@@ -34,8 +34,8 @@ pub(crate) struct Zipball {
 impl Zipball {
     /// Reads all names, and refuses what could write anywhere but in one folder.
     pub(crate) fn read(path: &Path) -> Result<Zipball, Error> {
-        let source = Source::open(path)
-            .map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
+        let source =
+            Source::open(path).map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
         let mut limits = Limits::default();
         limits.max_entries = MOST_ENTRIES;
         limits.max_inflated_bytes = MOST_BYTES.max(source.len().saturating_mul(MOST_RATIO));
@@ -86,7 +86,12 @@ impl Zipball {
         Ok(())
     }
 
-    fn unpack_file(&self, path: &Path, index: usize, reader: &mut StreamReader) -> Result<(), Error> {
+    fn unpack_file(
+        &self,
+        path: &Path,
+        index: usize,
+        reader: &mut StreamReader,
+    ) -> Result<(), Error> {
         let entry = &self.directory.entries()[index];
         let name = self.directory.display_name(entry);
         // Whatever is there already was not written by this.
@@ -104,7 +109,8 @@ impl Zipball {
             })?;
         file.flush().map_err(|error| Error::io(path, &error))?;
         if crc.finalize() != entry.crc32() {
-            let message = format!("the checksum of '{}' in the archive does not fit", name.escape_debug());
+            let message =
+                format!("the checksum of '{}' in the archive does not fit", name.escape_debug());
             return Err(Error::new(ErrorKind::BadAnswer, message));
         }
         Ok(())
@@ -158,7 +164,10 @@ impl Names {
             None => self.top = Some(parts[0].to_owned()),
             Some(top) if top == parts[0] => {}
             Some(top) => {
-                let message = format!("the archive has more than one folder: '{}' and {shown}", top.escape_debug());
+                let message = format!(
+                    "the archive has more than one folder: '{}' and {shown}",
+                    top.escape_debug()
+                );
                 return Err(hostile(message));
             }
         }

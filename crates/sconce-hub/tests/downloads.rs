@@ -81,7 +81,8 @@ fn a_broken_download_goes_on() {
     let options = DownloadOptions { hash: true, ..DownloadOptions::default() };
     let came = hub.download_url_to_file(&server.url, &target, &options, &Silent).unwrap();
     assert!(fs::read(&target).unwrap() == data(400_000));
-    let ranges: Vec<_> = server.asked().iter().map(|asked| asked.header("range").map(str::to_owned)).collect();
+    let ranges: Vec<_> =
+        server.asked().iter().map(|asked| asked.header("range").map(str::to_owned)).collect();
     assert_eq!(ranges, [None, Some("bytes=150000-".into()), Some("bytes=300000-".into())]);
     assert_eq!(came.sha256.unwrap(), sha(&data(400_000)));
     assert_eq!(names(folder.path()), ["m.pth"]);
@@ -93,7 +94,8 @@ fn another_process_goes_on_where_the_first_ended() {
     let target = folder.path().join("m.pth");
     let whole = data(400_000);
     let version = std::sync::Arc::new(AtomicUsize::new(1));
-    let (cutting, shared) = (std::sync::Arc::new(AtomicUsize::new(1)), std::sync::Arc::clone(&version));
+    let (cutting, shared) =
+        (std::sync::Arc::new(AtomicUsize::new(1)), std::sync::Arc::clone(&version));
     let cut = std::sync::Arc::clone(&cutting);
     let server = Server::new(move |asked| {
         let reply = file(asked, &whole, &shared.load(Ordering::Relaxed).to_string());
@@ -102,7 +104,8 @@ fn another_process_goes_on_where_the_first_ended() {
     let once = Patience { tries: 1, ..Patience::default() };
     let impatient = Hub::with(Environment::of([("HOME", folder.path())]), once).unwrap();
     let options = DownloadOptions { hash: true, ..DownloadOptions::default() };
-    let error = impatient.download_url_to_file(&server.url, &target, &options, &Silent).unwrap_err();
+    let error =
+        impatient.download_url_to_file(&server.url, &target, &options, &Silent).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Network, "{error}");
     assert_eq!(names(folder.path()), ["m.pth.sconce-partial", "m.pth.sconce-partial.json"]);
     cutting.store(0, Ordering::Relaxed);
@@ -163,11 +166,7 @@ fn bad_answers_leave_nothing() {
             |_| Reply::new(302).header("Location", "file:///etc/passwd"),
             "HTTP Error 302: Found - Redirection to url 'file:///etc/passwd' is not allowed",
         ),
-        (
-            "short",
-            |_| Reply { claimed: Some(10), ..Reply::body(200, "abc") }.cut(3),
-            "",
-        ),
+        ("short", |_| Reply { claimed: Some(10), ..Reply::body(200, "abc") }.cut(3), ""),
         ("cut chunks", |_| Reply { chunked: true, ..Reply::body(200, "abcdef") }.cut(3), ""),
     ];
     for (name, answer, message) in cases {
@@ -213,7 +212,12 @@ fn hashes() {
         ("m-ba7816bf.pth", None),
         ("m-.pth", None),
         ("m-BA78.pth", None),
-        ("m-face.pth", Some("invalid hash value (expected \"face\", got \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\")")),
+        (
+            "m-face.pth",
+            Some(
+                "invalid hash value (expected \"face\", got \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\")",
+            ),
+        ),
     ] {
         let came = hub.fetch_state_dict(&format!("{}/{name}", server.url), &good, &Silent);
         assert_eq!(came.as_ref().err().map(|error| error.message()), error, "{name}");
@@ -234,7 +238,8 @@ fn where_files_may_go() {
     let hub = hub(folder.path());
     let server = Server::of(b"abc".to_vec());
     for name in ["../m.pth", "/tmp/m.pth", "a/b.pth", "..", ""] {
-        let options = StateDictOptions { file_name: Some(name.into()), ..StateDictOptions::default() };
+        let options =
+            StateDictOptions { file_name: Some(name.into()), ..StateDictOptions::default() };
         let error = hub.fetch_state_dict(&server.url, &options, &Silent).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{name}");
     }
@@ -279,7 +284,8 @@ fn passwords_go_to_their_server_alone() {
     assert_eq!(first.asked()[0].header("authorization"), Some("Basic bWU6c2VjcmV0"));
     assert_eq!(other.asked()[0].header("authorization"), None);
     drop(other);
-    let error = hub(folder.path()).download_url_to_file(&url, &target, &Default::default(), &Silent);
+    let error =
+        hub(folder.path()).download_url_to_file(&url, &target, &Default::default(), &Silent);
     assert!(!error.unwrap_err().to_string().contains("secret"));
 }
 

@@ -32,7 +32,8 @@ fn open(folder: &Path, url: &str) -> Result<Source, Error> {
 }
 
 fn read(source: &Source, start: usize, len: usize) -> Result<Vec<u8>, String> {
-    let slice = source.slice(start as u64..(start + len) as u64).map_err(|error| error.to_string())?;
+    let slice =
+        source.slice(start as u64..(start + len) as u64).map_err(|error| error.to_string())?;
     Ok(slice.unwrap().to_vec())
 }
 
@@ -76,7 +77,9 @@ fn damaged_ranges_are_read_anew() {
     let server = Server::of(data());
     read(&open(folder.path(), &server.url).unwrap(), 0, 100).unwrap();
     let kept = folder.path().join(".cache/sconce/ranges");
-    for entry in std::fs::read_dir(std::fs::read_dir(kept).unwrap().next().unwrap().unwrap().path()).unwrap() {
+    for entry in
+        std::fs::read_dir(std::fs::read_dir(kept).unwrap().next().unwrap().unwrap().path()).unwrap()
+    {
         let path = entry.unwrap().path();
         if !path.ends_with("about.json") {
             let mut bytes = std::fs::read(&path).unwrap();
@@ -119,8 +122,16 @@ fn a_broken_range_goes_on() {
 fn bad_ranges_are_errors() {
     type Answer = fn(&Asked, &[u8]) -> Reply;
     let cases: &[(&str, Answer, &str)] = &[
-        ("changed", |asked, data| file(asked, data, "two"), "the file on the server changed while it was being read"),
-        ("longer", |asked, data| file(asked, &[data, b"x"].concat(), "one"), "the file on the server changed"),
+        (
+            "changed",
+            |asked, data| file(asked, data, "two"),
+            "the file on the server changed while it was being read",
+        ),
+        (
+            "longer",
+            |asked, data| file(asked, &[data, b"x"].concat(), "one"),
+            "the file on the server changed",
+        ),
         ("gone", |_, _| Reply::new(404), "HTTP Error 404: Not Found"),
         ("precondition", |_, _| Reply::new(412), "the file on the server changed"),
         (
@@ -130,7 +141,11 @@ fn bad_ranges_are_errors() {
         ),
         (
             "other part",
-            |_, _| Reply::body(206, "abc").header("ETag", "\"one\"").header("Content-Range", format!("bytes 1-3/{LEN}")),
+            |_, _| {
+                Reply::body(206, "abc")
+                    .header("ETag", "\"one\"")
+                    .header("Content-Range", format!("bytes 1-3/{LEN}"))
+            },
             "the server sent another part of the file than was asked for",
         ),
         (
@@ -145,7 +160,11 @@ fn bad_ranges_are_errors() {
         ),
         (
             "short",
-            |_, _| Reply::body(206, vec![0; 65_535]).header("ETag", "\"one\"").header("Content-Range", format!("bytes 0-65535/{LEN}")),
+            |_, _| {
+                Reply::body(206, vec![0; 65_535])
+                    .header("ETag", "\"one\"")
+                    .header("Content-Range", format!("bytes 0-65535/{LEN}"))
+            },
             "the connection broke",
         ),
     ];
@@ -167,8 +186,16 @@ fn bad_ranges_are_errors() {
 fn servers_that_know_no_ranges() {
     type Answer = fn(&Asked, &[u8]) -> Reply;
     let cases: &[(&str, Answer, &str)] = &[
-        ("whole only", |_, data| Reply::body(200, data), "the server sends no parts of this file of 3145728 bytes, only all of it"),
-        ("page", |_, _| Reply::body(200, "<html>Sign in").header("Content-Type", "text/html"), "the server sent a web page, not a file"),
+        (
+            "whole only",
+            |_, data| Reply::body(200, data),
+            "the server sends no parts of this file of 3145728 bytes, only all of it",
+        ),
+        (
+            "page",
+            |_, _| Reply::body(200, "<html>Sign in").header("Content-Type", "text/html"),
+            "the server sent a web page, not a file",
+        ),
         ("missing", |_, _| Reply::new(404), "HTTP Error 404: Not Found"),
         (
             "packed",
@@ -207,7 +234,9 @@ fn servers_that_know_no_ranges() {
     let folder = tempfile::tempdir().unwrap();
     let whole = data();
     let server = Server::new(move |asked| match asked.header("range") {
-        Some(range) if range.starts_with("bytes=-") => Reply::body(200, &whole[..]).header("ETag", "\"one\""),
+        Some(range) if range.starts_with("bytes=-") => {
+            Reply::body(200, &whole[..]).header("ETag", "\"one\"")
+        }
         _ => file(asked, &whole, "one"),
     });
     let source = open(folder.path(), &server.url).unwrap();
@@ -252,7 +281,9 @@ fn hugging_face() {
     let there = format!("{}/blob?Expires=1", elsewhere.url);
     let server = Server::new(move |asked| match asked.path.as_str() {
         "/o/n/resolve/refs%2Fpr%2F1/a/m.pt" => Reply::new(302).header("Location", there.clone()),
-        "/datasets/o/n/resolve/main/small" => Reply::new(307).header("Location", "/api/resolve-cache/x"),
+        "/datasets/o/n/resolve/main/small" => {
+            Reply::new(307).header("Location", "/api/resolve-cache/x")
+        }
         "/api/resolve-cache/x" => Reply::body(200, "small"),
         _ => Reply::new(404).header("X-Error-Code", "EntryNotFound"),
     });

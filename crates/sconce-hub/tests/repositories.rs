@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use sconce_hub::{Environment, Error, ErrorKind, FetchOptions, Fetched, Hub, Patience, Silent, Watch};
+use sconce_hub::{
+    Environment, Error, ErrorKind, FetchOptions, Fetched, Hub, Patience, Silent, Watch,
+};
 use server::{Reply, Server, zip};
 
 const HUBCONF: &[u8] = b"dependencies = []\n";
@@ -40,7 +42,11 @@ fn github(zipball: Vec<u8>) -> Server {
 }
 
 fn good() -> Vec<u8> {
-    zip(&[("o-r-abcdef0/", b""), ("o-r-abcdef0/hubconf.py", HUBCONF), ("o-r-abcdef0/a/b.py", b"x = 1\n")])
+    zip(&[
+        ("o-r-abcdef0/", b""),
+        ("o-r-abcdef0/hubconf.py", HUBCONF),
+        ("o-r-abcdef0/a/b.py", b"x = 1\n"),
+    ])
 }
 
 struct Place {
@@ -77,7 +83,8 @@ impl Place {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                let name = path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
+                let name =
+                    path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
                 if path.is_dir() {
                     out.push((format!("{name}/"), Vec::new()));
                     folders.push(path);
@@ -98,11 +105,31 @@ fn a_repository_comes_once() {
     let server = github(good());
     let place = Place::new(&server);
     let fetched = place.fetch("o/r", FetchOptions::default()).unwrap();
-    assert_eq!((fetched.path, fetched.reference, fetched.cached), (place.dir().join("o_r_main"), "main".into(), false));
+    assert_eq!(
+        (fetched.path, fetched.reference, fetched.cached),
+        (place.dir().join("o_r_main"), "main".into(), false)
+    );
     let names: Vec<String> = place.files().into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["hub/", "hub/o_r_main/", "hub/o_r_main/a/", "hub/o_r_main/a/b.py", "hub/o_r_main/hubconf.py"]);
+    assert_eq!(
+        names,
+        [
+            "hub/",
+            "hub/o_r_main/",
+            "hub/o_r_main/a/",
+            "hub/o_r_main/a/b.py",
+            "hub/o_r_main/hubconf.py"
+        ]
+    );
     let paths: Vec<String> = server.asked().iter().map(|asked| asked.path.clone()).collect();
-    assert_eq!(paths, ["/o/r/tree/main/", "/repos/o/r/branches?per_page=100&page=1", "/o/r/zipball/main", "/codeload"]);
+    assert_eq!(
+        paths,
+        [
+            "/o/r/tree/main/",
+            "/repos/o/r/branches?per_page=100&page=1",
+            "/o/r/zipball/main",
+            "/codeload"
+        ]
+    );
     // A reference that is named and there needs no request.
     server.taken();
     assert!(place.fetch("o/r:main", FetchOptions::default()).unwrap().cached);
@@ -119,13 +146,21 @@ fn a_repository_comes_once() {
 fn references_are_those_of_the_repository() {
     let server = github(good());
     let place = Place::new(&server);
-    for (reference, there) in
-        [("v1", true), ("abcde", true), ("1234", true), ("feat/x", true), ("nope", false), ("refs/heads/main", false)]
-    {
+    for (reference, there) in [
+        ("v1", true),
+        ("abcde", true),
+        ("1234", true),
+        ("feat/x", true),
+        ("nope", false),
+        ("refs/heads/main", false),
+    ] {
         let fetched = place.fetch(&format!("o/r:{reference}"), FetchOptions::default());
         assert_eq!(fetched.is_ok(), there, "{reference}");
         if let Err(error) = fetched {
-            let expected = format!("Cannot find {reference} in {}/o/r. If it's a commit from a forked repo", server.url);
+            let expected = format!(
+                "Cannot find {reference} in {}/o/r. If it's a commit from a forked repo",
+                server.url
+            );
             assert!(error.message().starts_with(&expected), "{error}");
         }
     }
@@ -164,7 +199,10 @@ fn a_spent_limit_is_said() {
     let place = Place::new(&server);
     let error = place.fetch("o/r:main", FetchOptions::default()).unwrap_err();
     assert_eq!(error.message(), "HTTP Error 403: Forbidden");
-    assert!(error.advice().unwrap().contains("GITHUB_TOKEN") && error.advice().unwrap().contains("--skip-validation"));
+    assert!(
+        error.advice().unwrap().contains("GITHUB_TOKEN")
+            && error.advice().unwrap().contains("--skip-validation")
+    );
 }
 
 #[test]
@@ -176,8 +214,14 @@ fn without_a_network_the_cache_has_to_do() {
     place.hub.set_offline(true);
     assert!(place.fetch("o/r", FetchOptions::default()).unwrap().cached);
     assert!(place.fetch("o/r:main", FetchOptions::default()).unwrap().cached);
-    assert_eq!(place.fetch("o/other", FetchOptions::default()).unwrap_err().kind(), ErrorKind::Offline);
-    assert_eq!(place.fetch("o/r:v1", FetchOptions::default()).unwrap_err().kind(), ErrorKind::Offline);
+    assert_eq!(
+        place.fetch("o/other", FetchOptions::default()).unwrap_err().kind(),
+        ErrorKind::Offline
+    );
+    assert_eq!(
+        place.fetch("o/r:v1", FetchOptions::default()).unwrap_err().kind(),
+        ErrorKind::Offline
+    );
     assert!(server.asked().is_empty());
 }
 
@@ -203,35 +247,117 @@ fn hostile_archives_touch_nothing() {
     let deep = format!("t/{}x", "a/".repeat(100));
     let long = format!("t/{}", "n".repeat(300));
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("traversal", zip(&[("../victim/", b""), ("../victim/hubconf.py", HUBCONF)]), "Archive entry contains directory traversal: ../victim/"),
-        ("traversal inside", zip(&[("t/hubconf.py", HUBCONF), ("t/../../x", b"")]), "Archive entry contains directory traversal: t/../../x"),
-        ("traversal by backslash", zip(&[("t/hubconf.py", HUBCONF), ("t\\..\\..\\x", b"")]), "Archive entry contains directory traversal"),
-        ("absolute", zip(&[("/abs/hubconf.py", HUBCONF)]), "Archive entry has absolute path: /abs/hubconf.py"),
+        (
+            "traversal",
+            zip(&[("../victim/", b""), ("../victim/hubconf.py", HUBCONF)]),
+            "Archive entry contains directory traversal: ../victim/",
+        ),
+        (
+            "traversal inside",
+            zip(&[("t/hubconf.py", HUBCONF), ("t/../../x", b"")]),
+            "Archive entry contains directory traversal: t/../../x",
+        ),
+        (
+            "traversal by backslash",
+            zip(&[("t/hubconf.py", HUBCONF), ("t\\..\\..\\x", b"")]),
+            "Archive entry contains directory traversal",
+        ),
+        (
+            "absolute",
+            zip(&[("/abs/hubconf.py", HUBCONF)]),
+            "Archive entry has absolute path: /abs/hubconf.py",
+        ),
         ("absolute by backslash", zip(&[("\\abs", b"")]), "Archive entry has absolute path"),
-        ("drive", zip(&[("C:/hubconf.py", HUBCONF)]), "Archive entry has absolute path: C:/hubconf.py"),
-        ("checkpoints", zip(&[("checkpoints/hubconf.py", HUBCONF)]), "the archive's folder 'checkpoints' has a name that stands for something else"),
-        ("trusted list", zip(&[("trusted_list/hubconf.py", HUBCONF)]), "the archive's folder 'trusted_list' has a name"),
-        ("another repository", zip(&[("a_b_main/hubconf.py", b"evil")]), "the archive's folder 'a_b_main' has a name"),
-        ("second folder", zip(&[("t/hubconf.py", HUBCONF), ("a_b_main/hubconf.py", b"evil")]), "the archive has more than one folder"),
-        ("file beside", zip(&[("t/hubconf.py", HUBCONF), ("trusted_list", b"evil")]), "the archive has more than one folder"),
-        ("only a file", zip(&[("hubconf.py", HUBCONF)]), "the archive has a file beside its folder: hubconf.py"),
-        ("case", zip(&[("t/hubconf.py", HUBCONF), ("t/HubConf.py", b"evil")]), "two names in the archive clash"),
-        ("twice", zip(&[("t/hubconf.py", HUBCONF), ("t/hubconf.py", b"evil")]), "two names in the archive clash"),
-        ("file and folder", zip(&[("t/hubconf.py", HUBCONF), ("t/a", b"x"), ("t/a/b", b"x")]), "two names in the archive clash"),
+        (
+            "drive",
+            zip(&[("C:/hubconf.py", HUBCONF)]),
+            "Archive entry has absolute path: C:/hubconf.py",
+        ),
+        (
+            "checkpoints",
+            zip(&[("checkpoints/hubconf.py", HUBCONF)]),
+            "the archive's folder 'checkpoints' has a name that stands for something else",
+        ),
+        (
+            "trusted list",
+            zip(&[("trusted_list/hubconf.py", HUBCONF)]),
+            "the archive's folder 'trusted_list' has a name",
+        ),
+        (
+            "another repository",
+            zip(&[("a_b_main/hubconf.py", b"evil")]),
+            "the archive's folder 'a_b_main' has a name",
+        ),
+        (
+            "second folder",
+            zip(&[("t/hubconf.py", HUBCONF), ("a_b_main/hubconf.py", b"evil")]),
+            "the archive has more than one folder",
+        ),
+        (
+            "file beside",
+            zip(&[("t/hubconf.py", HUBCONF), ("trusted_list", b"evil")]),
+            "the archive has more than one folder",
+        ),
+        (
+            "only a file",
+            zip(&[("hubconf.py", HUBCONF)]),
+            "the archive has a file beside its folder: hubconf.py",
+        ),
+        (
+            "case",
+            zip(&[("t/hubconf.py", HUBCONF), ("t/HubConf.py", b"evil")]),
+            "two names in the archive clash",
+        ),
+        (
+            "twice",
+            zip(&[("t/hubconf.py", HUBCONF), ("t/hubconf.py", b"evil")]),
+            "two names in the archive clash",
+        ),
+        (
+            "file and folder",
+            zip(&[("t/hubconf.py", HUBCONF), ("t/a", b"x"), ("t/a/b", b"x")]),
+            "two names in the archive clash",
+        ),
         ("deep", zip(&[("t/hubconf.py", HUBCONF), (&deep, b"")]), "a name in the archive is none"),
         ("long", zip(&[("t/hubconf.py", HUBCONF), (&long, b"")]), "a name in the archive is none"),
-        ("control", zip(&[("t/hubconf.py", HUBCONF), ("t/a\0b", b"")]), "a name in the archive is none"),
+        (
+            "control",
+            zip(&[("t/hubconf.py", HUBCONF), ("t/a\0b", b"")]),
+            "a name in the archive is none",
+        ),
         ("no parts", zip(&[("t//hubconf.py", HUBCONF)]), "a name in the archive is none"),
         ("empty", zip(&[]), "the archive of the repository is empty"),
         ("no zip", b"not a zip file".to_vec(), "File is not a zip file"),
         ("no hubconf", zip(&[("t/other.py", b"")]), "o/r:main has no hubconf.py at main"),
-        ("cut", { let mut cut = good(); cut.truncate(cut.len() - 30); cut }, "File is not a zip file"),
-        ("damaged", { let mut bad = good(); let at = bad.windows(5).position(|part| part == b"x = 1").unwrap(); bad[at] = b'y'; bad }, "the checksum of 'o-r-abcdef0/a/b.py' in the archive does not fit"),
+        (
+            "cut",
+            {
+                let mut cut = good();
+                cut.truncate(cut.len() - 30);
+                cut
+            },
+            "File is not a zip file",
+        ),
+        (
+            "damaged",
+            {
+                let mut bad = good();
+                let at = bad.windows(5).position(|part| part == b"x = 1").unwrap();
+                bad[at] = b'y';
+                bad
+            },
+            "the checksum of 'o-r-abcdef0/a/b.py' in the archive does not fit",
+        ),
     ];
     for (name, archive, message) in cases {
         let server = github(archive);
         let place = Place::new(&server);
-        for (path, text) in [("a_b_main/hubconf.py", "a"), ("o_r_main/hubconf.py", "old"), ("checkpoints/m.pth", "m"), ("trusted_list", "a_b\n")] {
+        for (path, text) in [
+            ("a_b_main/hubconf.py", "a"),
+            ("o_r_main/hubconf.py", "old"),
+            ("checkpoints/m.pth", "m"),
+            ("trusted_list", "a_b\n"),
+        ] {
             let path = place.dir().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();

@@ -171,16 +171,8 @@ mod tests {
             assert_eq!(found.offset(), range.start);
             assert!(found[..] == whole[range.start as usize..range.end as usize], "{range:?}");
         }
-        let expected = vec![
-            10..110,
-            0..10,
-            990..1000,
-            980..990,
-            300..700,
-            700..800,
-            110..300,
-            800..980,
-        ];
+        let expected =
+            vec![10..110, 0..10, 990..1000, 980..990, 300..700, 700..800, 110..300, 800..980];
         assert_eq!(*ranges.lock().unwrap(), expected);
     }
 

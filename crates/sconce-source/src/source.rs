@@ -235,7 +235,8 @@ impl Source {
             let data = stored.read(range).map_err(|source| self.failed(source))?;
             return Ok(Some(Bytes::read(self.name(), start, data)));
         }
-        let (Ok(start), Ok(end)) = (usize::try_from(range.start), usize::try_from(range.end)) else {
+        let (Ok(start), Ok(end)) = (usize::try_from(range.start), usize::try_from(range.end))
+        else {
             return Ok(None);
         };
         Ok(Some(Bytes::new(self.clone(), start..end)))

@@ -220,7 +220,8 @@ mod tests {
         let source = Source::open(&file.0).unwrap();
         let cut = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
         cut.set_len(3 << 20).unwrap();
-        let result = StreamReader::new().parts(&source, source.bytes().unwrap(), |_| Ok::<(), Error>(()));
+        let result =
+            StreamReader::new().parts(&source, source.bytes().unwrap(), |_| Ok::<(), Error>(()));
         let error = result.unwrap_err().to_string();
         assert!(error.contains("sconce-reader-cut"), "{error}");
     }

@@ -128,6 +128,8 @@ mod error;
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
+#[cfg(feature = "hub")]
+pub mod hub;
 #[cfg(feature = "jit")]
 pub mod jit;
 #[cfg(feature = "run")]
@@ -138,8 +140,6 @@ pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_checkpoint::export;
 pub use sconce_pickle as pickle;
-#[cfg(feature = "hub")]
-pub use sconce_hub as hub;
 #[cfg(feature = "scan")]
 pub use sconce_scan as scan;
 pub use sconce_source as source;

@@ -98,11 +98,21 @@ fn every_fixture_is_the_same() {
         }
         let options = LoadOptions::new().keep_going(true);
         let (there, here) = (options.open_source(store()), options.open_source(near));
-        far += usize::from(there.as_ref().is_ok_and(|opened| opened.source().in_memory().is_none()));
+        far +=
+            usize::from(there.as_ref().is_ok_and(|opened| opened.source().in_memory().is_none()));
         if !in_memory_only && !name.contains("/bad/") {
             assert_eq!(told(&there), told(&here), "{name}");
         } else {
-            assert_eq!(there.is_ok(), here.is_ok(), "{name}: {} or {}", told(&there), told(&here));
+            // Counts before the storages of a legacy stream are compared when the storage is read.
+            let unread = |checkpoint: &Checkpoint| {
+                let mut tensors = checkpoint.tensors().into_iter();
+                tensors.any(|named| {
+                    named.tensor.storage().is_some_and(|storage| storage.data().is_err())
+                })
+            };
+            let late = here.is_err() && there.as_ref().is_ok_and(unread);
+            let same = there.is_ok() == here.is_ok() || late;
+            assert!(same, "{name}: {} or {}", told(&there), told(&here));
         }
     }
     assert!(far > 100, "only {far} files were read in parts");
@@ -117,8 +127,18 @@ fn verdicts_are_the_same() {
         let far = Source::from_store(name.clone(), Store::open(&path));
         let limits = sconce::Limits::default();
         let (there, here) = (sconce::scan::scan(&far, &limits), sconce::scan::scan(&near, &limits));
-        assert_eq!(there.verdict, here.verdict, "{name}: {:?} or {:?}", there.findings, here.findings);
-        assert_eq!(there.findings.len(), here.findings.len(), "{name}: {:?} or {:?}", there.findings, here.findings);
+        assert_eq!(
+            there.verdict, here.verdict,
+            "{name}: {:?} or {:?}",
+            there.findings, here.findings
+        );
+        assert_eq!(
+            there.findings.len(),
+            here.findings.len(),
+            "{name}: {:?} or {:?}",
+            there.findings,
+            here.findings
+        );
     }
 }
 
@@ -132,12 +152,13 @@ fn programs_are_the_same() {
             continue;
         }
         let far = Source::from_store(name.clone(), Store::open(&path));
-        let (there, here) =
-            (sconce::jit::LoadOptions::new().read(far), sconce::jit::load(&path));
+        let (there, here) = (sconce::jit::LoadOptions::new().read(far), sconce::jit::load(&path));
         match (there, here) {
             (Ok(there), Ok(here)) => {
                 compared += 1;
-                let code = |module: &sconce::jit::Module| module.code("forward").map_err(|error| error.to_string());
+                let code = |module: &sconce::jit::Module| {
+                    module.code("forward").map_err(|error| error.to_string())
+                };
                 assert_eq!(code(&there), code(&here), "{name}");
             }
             (there, here) => assert_eq!(there.is_ok(), here.is_ok(), "{name}"),
@@ -148,19 +169,25 @@ fn programs_are_the_same() {
 
 #[test]
 fn tensors_are_read_when_they_are_asked_for() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files/2.15");
-    for file in ["zip/state_dict.pt", "legacy/state_dict.pt"] {
-        let path = root.join(file);
-        let store = Store::open(&path);
-        let read = Arc::clone(&store.read);
-        let checkpoint = Checkpoint::from_source(Source::from_store(file, store)).unwrap();
-        let before = read.load(Ordering::Relaxed);
-        let tensors = checkpoint.tensors();
-        let largest = tensors.iter().max_by_key(|named| named.tensor.nbytes()).unwrap();
-        let bytes = largest.tensor.storage().unwrap().data().unwrap().len() as u64;
-        let after = read.load(Ordering::Relaxed);
-        assert!(after > before && after - before <= bytes + 300, "{file}: {before} to {after}");
+    let folder = std::env::temp_dir().join(format!("sconce-stores-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("long.pt");
+    let mut state = sconce::StateDict::new();
+    for at in 0..50 {
+        let values: Vec<f32> = (0..10_000).map(|value| (value + at) as f32).collect();
+        state.insert(format!("layer.{at}"), sconce::Tensor::from_vec(values, &[100, 100]).unwrap());
     }
+    sconce::save(state, &path).unwrap();
+    let store = Store::open(&path);
+    fs::remove_dir_all(&folder).unwrap();
+    let read = Arc::clone(&store.read);
+    let checkpoint = Checkpoint::from_source(Source::from_store("long", store)).unwrap();
+    let opened = read.load(Ordering::Relaxed);
+    assert!(opened < 150_000, "{opened}");
+    let tensor = checkpoint.tensor("layer.25").unwrap();
+    assert_eq!(tensor.to_vec::<f32>().unwrap()[1], 26.0);
+    let tensors = read.load(Ordering::Relaxed) - opened;
+    assert!(tensors <= 40_000 + 300, "{tensors}");
 }
 
 /// What a store says when it cannot read is what the caller hears.

@@ -1,13 +1,17 @@
 //! The stream of pickles and raw storages that torch.save wrote from 0.1.10 to 1.5.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use num_bigint::BigInt;
 use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::{Bytes, Source};
 use sconce_tensor::{ByteOrder, Device, LazyError, Storage};
 
-use super::{Parts, StorageId, beginning, finish, map_device, pid_kind, restore, storage_id, text, unpickle};
+use super::{
+    Parts, StorageId, beginning, finish, map_device, pid_kind, restore, storage_id, stored, text,
+    unpickle,
+};
 use crate::error::CUT_SHORT;
 use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
@@ -175,7 +179,8 @@ impl<'a> Stream<'a> {
         let expected = nbytes.checked_div(declared.item_size).unwrap_or(0);
         let load = move || -> Result<Bytes, LazyError> {
             let whole = source.slice(start..end)?.ok_or("it lies outside the file")?;
-            let (count, bytes) = (whole.slice(0..COUNT as usize), whole.slice(COUNT as usize..whole.len()));
+            let (count, bytes) =
+                (whole.slice(0..COUNT as usize), whole.slice(COUNT as usize..whole.len()));
             let (count, bytes) = count.zip(bytes).ok_or("it lies outside the file")?;
             if count[..] != expected.to_le_bytes() {
                 let message = format!(
@@ -190,11 +195,37 @@ impl<'a> Stream<'a> {
         Some(Storage::lazy_with_byte_order(nbytes, order, word, Device::CPU, Box::new(load)))
     }
 
-    fn take(&mut self, len: u64) -> Option<Bytes> {
-        let end = self.at.checked_add(len)?;
-        let bytes = self.whole.slice(self.at as usize..usize::try_from(end).ok()?)?;
+    /// The count of elements before a storage; `None` at the end of the file.
+    fn take_count(&mut self) -> Result<Option<Bytes>, Error> {
+        let Some(end) = self.at.checked_add(COUNT) else { return Ok(None) };
+        let bytes = match self.far {
+            Some(source) => source.slice(self.at..end)?,
+            None => self.within(self.at..end),
+        };
+        if bytes.is_some() {
+            self.at = end;
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes behind the count; `None` where the file ends before they do.
+    fn take_storage(&mut self, declared: &Declared) -> Option<Storage> {
+        let range = self.at..self.at.checked_add(declared.nbytes)?;
+        let (end, word) = (range.end, declared.word);
+        let storage = match self.far {
+            Some(source) => stored(source, range, ByteOrder::Little, word).ok()??,
+            None => {
+                let bytes = self.within(range)?;
+                Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU)
+            }
+        };
         self.at = end;
-        Some(bytes)
+        Some(storage)
+    }
+
+    fn within(&self, range: Range<u64>) -> Option<Bytes> {
+        let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
+        self.whole.slice(start..end)
     }
 }
 
@@ -282,7 +313,9 @@ impl Storages<'_> {
                 let message = format!("storage '{key}' is in the list of storage keys twice");
                 return Err(Error::new(ErrorKind::Malformed, message).at(start));
             }
-            if let Some(source) = stream.far {
+            // Who says what is to be thought of a file looks at all of it.
+            let far = stream.far.filter(|_| self.options.observer.is_none());
+            if let Some(source) = far {
                 let Some(storage) = stream.take_far(source, &key, declared) else {
                     return Err(cut_short(stream, &key, start, declared.nbytes));
                 };
@@ -299,7 +332,7 @@ impl Storages<'_> {
                 });
                 continue;
             }
-            let count = stream.take(COUNT).map(|bytes| {
+            let count = stream.take_count()?.map(|bytes| {
                 let mut number = [0; 8];
                 number.copy_from_slice(&bytes);
                 i64::from_le_bytes(number)
@@ -315,13 +348,13 @@ impl Storages<'_> {
                     .with_note(format!("storage '{key}'")));
             }
             let at = stream.at;
-            let Some(bytes) = stream.take(declared.nbytes) else {
+            let Some(storage) = stream.take_storage(declared) else {
                 return Err(cut_short(stream, &key, start, declared.nbytes));
             };
             let storage = if self.options.skip_data || self.options.is_meta() {
                 Storage::meta(declared.nbytes)
             } else {
-                Storage::with_byte_order(bytes, ByteOrder::Little, declared.word, Device::CPU)
+                storage
             };
             let storage = restore(storage, &declared.location, self.options)?;
             declared.storage = Some(storage.clone());

@@ -369,7 +369,6 @@ fn map_device(device: Device, options: &LoadOptions) -> Result<Device, Error> {
 
 /// A storage that lies in the file as it is; of a store, it is read when it is first asked for. `None` where it
 /// does not lie inside the file.
-#[cfg_attr(not(feature = "safetensors"), allow(dead_code, reason = "its reader is left out"))]
 fn stored(
     source: &Source,
     range: Range<u64>,

@@ -74,7 +74,9 @@ pub fn try_identify(source: &Source) -> Result<Identity, sconce_source::Error> {
         source.bytes()?;
     }
     match source.in_memory() {
-        Some(bytes) => Ok(identify_bytes(source, &Looked { head: bytes, tail: bytes, len: bytes.len() })),
+        Some(bytes) => {
+            Ok(identify_bytes(source, &Looked { head: bytes, tail: bytes, len: bytes.len() }))
+        }
         None => far(source),
     }
 }

@@ -210,10 +210,14 @@ fn archive(
     let directory = Directory::read(source.clone(), &open::limits(&args.input.load))?;
     let progress = Progress::new("verifying", source.len(), say.quiet);
     let mut before = 0;
-    let report = verify_part(&directory, |_| !args.quick, |done| {
-        progress.advance(done.saturating_sub(before));
-        before = done;
-    });
+    let report = verify_part(
+        &directory,
+        |_| !args.quick,
+        |done| {
+            progress.advance(done.saturating_sub(before));
+            before = done;
+        },
+    );
     findings.extend(report.findings.into_iter().map(|finding| Finding {
         severity: if finding.severity == Severity::Error { "error" } else { "note" },
         rule: finding.rule.to_owned(),
@@ -391,7 +395,9 @@ fn print(
         out.line(&Line::new().dim("  bytes     ").plain(size))?;
     }
     let what = if quick { "not read" } else { "read" };
-    out.line(&Line::new().dim("  tensors   ").plain(format!("{} {what}", count(tensors, "tensor"))))?;
+    out.line(
+        &Line::new().dim("  tensors   ").plain(format!("{} {what}", count(tensors, "tensor"))),
+    )?;
     for finding in findings {
         let error = finding.severity == "error";
         let style = if error { Style::Bad } else { Style::Warn };

@@ -62,7 +62,8 @@ pub fn file(asked: &Asked, data: &[u8], etag: &str) -> Reply {
         return Reply::new(304).header("ETag", quoted);
     }
     let total = data.len();
-    let whole = || Reply::body(200, data).header("ETag", quoted.clone()).header("Accept-Ranges", "bytes");
+    let whole =
+        || Reply::body(200, data).header("ETag", quoted.clone()).header("Accept-Ranges", "bytes");
     let Some(range) = asked.header("range").and_then(|range| range.strip_prefix("bytes=")) else {
         return whole();
     };
@@ -99,7 +100,10 @@ impl Server {
     }
 
     /// Answers after a while.
-    pub fn slow(latency: Duration, handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Server {
+    pub fn slow(
+        latency: Duration,
+        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = Server {
@@ -219,10 +223,13 @@ pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let crc = crc32fast::hash(data).to_le_bytes();
         let size = (data.len() as u32).to_le_bytes();
         let name_len = (name.len() as u16).to_le_bytes();
-        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &crc, &size, &size, &name_len, &[0, 0]].concat();
+        let common =
+            [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &crc, &size, &size, &name_len, &[0, 0]].concat();
         let offset = (out.len() as u32).to_le_bytes();
         out.extend([&b"PK\x03\x04"[..], &common, name.as_bytes(), data].concat());
-        central.extend([&b"PK\x01\x02\x14\x00"[..], &common, &[0; 10], &offset, name.as_bytes()].concat());
+        central.extend(
+            [&b"PK\x01\x02\x14\x00"[..], &common, &[0; 10], &offset, name.as_bytes()].concat(),
+        );
     }
     let count = (entries.len() as u16).to_le_bytes();
     let (size, offset) = ((central.len() as u32).to_le_bytes(), (out.len() as u32).to_le_bytes());

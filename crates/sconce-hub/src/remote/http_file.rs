@@ -171,7 +171,8 @@ impl HttpFile {
         if !says(&self.known) && !says(now) {
             return true;
         }
-        self.known.agree(now) || (self.known.etag == now.etag && self.known.modified == now.modified)
+        self.known.agree(now)
+            || (self.known.etag == now.etag && self.known.modified == now.modified)
     }
 }
 
@@ -188,7 +189,8 @@ impl ReadAt for HttpFile {
         if from >= to {
             return self.pieces(offset, buffer);
         }
-        let (there, here) = ((from - first.start) as usize..(to - first.start) as usize, from - offset);
+        let (there, here) =
+            ((from - first.start) as usize..(to - first.start) as usize, from - offset);
         buffer[here as usize..(to - offset) as usize].copy_from_slice(&self.first[there]);
         self.pieces(offset, &mut buffer[..here as usize])?;
         self.pieces(to, &mut buffer[(to - offset) as usize..])
@@ -363,8 +365,12 @@ impl Opening<'_> {
             }
             (200 | 206, _) => {
                 let size = total.map(|total| format!(" of {total} bytes")).unwrap_or_default();
-                let message = format!("the server sends no parts of this file{size}, only all of it");
-                let help = format!("sconce hub download {}    then look at the file", self.request.url.shown());
+                let message =
+                    format!("the server sends no parts of this file{size}, only all of it");
+                let help = format!(
+                    "sconce hub download {}    then look at the file",
+                    self.request.url.shown()
+                );
                 Err(Error::new(ErrorKind::BadAnswer, message).url(&url).help(help))
             }
             _ => Err(refused(&answer)),
@@ -384,7 +390,8 @@ fn unpacked(answer: &Answer) -> Result<(), Error> {
     match answer.header("content-encoding") {
         None | Some("identity") => Ok(()),
         Some(coding) => {
-            let message = format!("the server sent the file packed ({coding}), which was not asked for");
+            let message =
+                format!("the server sent the file packed ({coding}), which was not asked for");
             Err(Error::new(ErrorKind::BadAnswer, message).url(&answer.url))
         }
     }

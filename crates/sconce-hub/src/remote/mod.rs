@@ -13,8 +13,10 @@ use http_file::HttpFile;
 use range_cache::RangeCache;
 
 /// Schemes of addresses that other programs read.
-static NOT_READ: [&str; 10] =
-    ["s3://", "gs://", "az://", "abfs://", "abfss://", "gcs://", "ftp://", "ftps://", "sftp://", "r2://"];
+static NOT_READ: [&str; 10] = [
+    "s3://", "gs://", "az://", "abfs://", "abfss://", "gcs://", "ftp://", "ftps://", "sftp://",
+    "r2://",
+];
 
 /// How a file on a server is read.
 #[derive(Debug, Clone, Default)]

@@ -122,7 +122,12 @@ impl RangeCache {
         let mut filled = 0;
         while filled < buffer.len() {
             let at = offset + filled as u64;
-            let found = self.ranges.range(..=at).rev().take(64).find(|(start, range)| at - **start < range.len);
+            let found = self
+                .ranges
+                .range(..=at)
+                .rev()
+                .take(64)
+                .find(|(start, range)| at - **start < range.len);
             let Some((&start, range)) = found else { return false };
             let Ok(data) = fs::read(self.folder.join(name(start, range.crc))) else { return false };
             if data.len() as u64 != range.len || crc32fast::hash(&data) != range.crc {

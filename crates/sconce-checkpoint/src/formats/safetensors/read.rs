@@ -80,7 +80,8 @@ pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
 /// The header and its length. Of a store, no more than the header is read.
 fn header(source: &Source) -> Result<(usize, safetensors::tensor::Metadata), Error> {
     const LENGTH: u64 = 8;
-    let wrong = |error: &dyn std::fmt::Display| malformed(format!("invalid safetensors header: {error}"));
+    let wrong =
+        |error: &dyn std::fmt::Display| malformed(format!("invalid safetensors header: {error}"));
     if let Some(bytes) = source.in_memory() {
         return safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(&error));
     }

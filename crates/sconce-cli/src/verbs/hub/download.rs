@@ -61,7 +61,8 @@ pub fn run(args: &DownloadArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
         Some(output) => (output.clone(), false),
         None => {
             // The name is checked there.
-            let options = StateDictOptions { file_name: args.file_name.clone(), ..Default::default() };
+            let options =
+                StateDictOptions { file_name: args.file_name.clone(), ..Default::default() };
             (hub.state_dict_path(&args.url, &options)?, true)
         }
     };
@@ -100,7 +101,8 @@ pub fn run(args: &DownloadArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
 fn checked(prefix: &str) -> Result<String, Failure> {
     let lower = prefix.to_ascii_lowercase();
     if lower.is_empty() || lower.len() > 64 || !lower.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let message = format!("'{prefix}' is no beginning of a SHA-256: up to 64 hexadecimal digits");
+        let message =
+            format!("'{prefix}' is no beginning of a SHA-256: up to 64 hexadecimal digits");
         return Err(Failure::usage(message));
     }
     Ok(lower)

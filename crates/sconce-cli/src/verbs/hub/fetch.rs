@@ -64,9 +64,7 @@ pub fn run(args: &FetchArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
 
 /// Gets a repository into the cache.
 pub fn fetch(hub: &Hub, repository: &Repository, how: How, say: Say) -> Result<Fetched, Failure> {
-    let options = FetchOptions {
-        force_reload: how.force_reload,
-        skip_validation: how.skip_validation,
-    };
+    let options =
+        FetchOptions { force_reload: how.force_reload, skip_validation: how.skip_validation };
     Ok(hub.fetch(repository, options, &Terminal::new(say))?)
 }

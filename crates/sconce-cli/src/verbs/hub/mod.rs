@@ -4,6 +4,7 @@ mod cache;
 mod dir;
 mod download;
 mod fetch;
+mod hubconf;
 mod terminal;
 mod trust;
 
@@ -20,6 +21,7 @@ pub use terminal::Terminal;
 
 /// `sconce hub`.
 #[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
 pub struct HubArgs {
     /// Where the cache is.
     #[command(flatten)]
@@ -57,6 +59,12 @@ impl Place {
 pub enum Action {
     /// Print the folder that PyTorch and sconce share
     Dir(dir::DirArgs),
+    /// List what a repository's hubconf.py offers, without Python
+    List(hubconf::ListArgs),
+    /// Print the signature and docstring of an entry
+    Help(hubconf::HelpArgs),
+    /// Call an entry without Python, and write its state dict or its TorchScript archive
+    Load(hubconf::LoadArgs),
     /// Download a file: resumed after a break, whole or not at all
     Download(download::DownloadArgs),
     /// Get a repository into the cache, and print its folder; nothing in it runs
@@ -72,6 +80,9 @@ pub fn run(args: &HubArgs, out: &mut Out, say: Say) -> Verdict {
     let hub = args.place.hub()?;
     match &args.action {
         Action::Dir(args) => dir::run(args, &hub, out, say),
+        Action::List(args) => hubconf::list(args, &hub, out, say),
+        Action::Help(args) => hubconf::help(args, &hub, out, say),
+        Action::Load(args) => hubconf::load(args, &hub, out, say),
         Action::Download(args) => download::run(args, &hub, out, say),
         Action::Fetch(args) => fetch::run(args, &hub, out, say),
         Action::Cache(args) => cache::run(args, &hub, out),
