@@ -72,6 +72,7 @@ pub fn verify_part(
     reads: impl Fn(&Entry) -> bool,
     mut progress: impl FnMut(u64),
 ) -> Report {
+    read_headers_ahead(directory);
     let reader = StreamReader::new();
     let mut check = Check { directory, reader, findings: Vec::new(), spans: Vec::new() };
     let (mut checked, mut unchecked, mut done) = (0, 0, 0);
@@ -91,6 +92,21 @@ pub fn verify_part(
     let mut findings = check.findings;
     findings.sort_by_key(|finding| finding.offset);
     Report { findings, checked, unchecked, accounted, total: directory.source().len() }
+}
+
+/// Of an archive that is far away, all headers are read at once, with the descriptors that may stand before them.
+fn read_headers_ahead(directory: &Directory) {
+    const DESCRIPTOR: u64 = 24;
+    let source = directory.source();
+    if source.store().is_none() {
+        return;
+    }
+    let headers = directory.entries().iter().map(|entry| {
+        let at = entry.header_offset();
+        let end = at.saturating_add(LOCAL_LEN + directory.raw_name(entry).len() as u64);
+        at.saturating_sub(DESCRIPTOR)..end.min(source.len())
+    });
+    source.prefetch(&headers.collect::<Vec<_>>());
 }
 
 /// Which entries begin inside another one. Their bytes are not read again: a few kilobytes of

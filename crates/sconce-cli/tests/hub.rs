@@ -238,3 +238,81 @@ fn a_killed_download_is_resumed() {
     assert!(fs::read(folder.path().join("hub/checkpoints/m.pth")).unwrap() == data);
     assert_eq!(walk(folder.path()), ["hub/checkpoints/m.pth"]);
 }
+
+const HUBCONF: &str = r#"
+dependencies = ["torch", "yaml_of_nowhere"]
+from collections import OrderedDict
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, width=2):
+        super().__init__()
+        self.fc = nn.Linear(2, width)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def net(pretrained=False, **kwargs):
+    """Makes a network.
+
+    pretrained (bool): whether numbers are loaded
+    """
+    model = Net(**kwargs)
+    if pretrained:
+        model.load_state_dict(torch.hub.load_state_dict_from_url("SERVER/weights.pth"))
+    return model
+"#;
+
+/// From a repository on a server to a state dict, without Python.
+#[test]
+fn a_repository_is_listed_and_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = folder.path().join("weights.pth");
+    let mut state = sconce::StateDict::new();
+    state
+        .insert("fc.weight", sconce::Tensor::from_vec(vec![1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap());
+    state.insert("fc.bias", sconce::Tensor::from_vec(vec![5f32, 6.0], &[2]).unwrap());
+    sconce::save(state, &weights).unwrap();
+    let weights = fs::read(weights).unwrap();
+    let server = Server::new(move |asked| match asked.path.as_str() {
+        "/o/r/zipball/main" => {
+            let host = format!("http://{}", asked.header("host").unwrap());
+            let hubconf = HUBCONF.replace("SERVER", &host);
+            Reply::body(200, zip(&[("o-r-1/", b""), ("o-r-1/hubconf.py", hubconf.as_bytes())]))
+        }
+        "/weights.pth" => file(asked, &weights, "one"),
+        _ => Reply::new(404),
+    });
+    let hub = |args: &[&str]| {
+        let mut command = command(&[&["hub"], args].concat());
+        command.env("TORCH_HOME", folder.path()).env("SCONCE_GITHUB_URL", &server.url);
+        command.current_dir(folder.path());
+        run(command.output().unwrap())
+    };
+    let list = hub(&["list", "o/r:main", "--skip-validation"]);
+    assert_eq!((list.code, list.out.as_str()), (0, "Net\nOrderedDict\nnet\n"), "{}", list.err);
+    assert!(list.err.contains("Missing dependencies: yaml_of_nowhere"), "{}", list.err);
+    assert_eq!(hub(&["list", "o/r:main", "--own"]).ok(), "Net\nnet\n");
+    let help = hub(&["--offline", "help", "o/r:main", "net"]).ok();
+    assert!(help.starts_with("net(pretrained=False, **kwargs)\nMakes a network.\n"), "{help}");
+    let load = hub(&["load", "o/r:main", "net", "pretrained=True", "-o", "net.pth"]);
+    assert_eq!(load.code, 0, "{}", load.err);
+    let loaded = sconce::load(folder.path().join("net.pth")).unwrap();
+    assert_eq!(loaded.tensor("fc.bias").unwrap().to_vec::<f32>().unwrap(), [5.0, 6.0]);
+    assert!(folder.path().join("hub/checkpoints/weights.pth").exists());
+    let local = folder.path().join("hub/o_r_main");
+    let local = local.to_str().unwrap();
+    let load = hub(&["--offline", "load", local, "net", "True", "-o", "net.pt", "--json"]);
+    assert_eq!(load.json()["class"], "hubconf.py.Net", "{}", load.err);
+    assert_eq!(sconce(&["code", folder.path().join("net.pt").to_str().unwrap()]).code, 0);
+    // Numbers that PyTorch makes up are not made up here.
+    let random = hub(&["load", local, "net", "-o", "random.pth"]);
+    assert_eq!(random.code, 2);
+    assert!(random.err.contains("would be random numbers"), "{}", random.err);
+    let none = hub(&["help", local, "nope"]);
+    assert!(none.err.contains("Cannot find callable nope in hubconf"), "{}", none.err);
+    assert_eq!(hub(&["list", "./nowhere"]).code, 3);
+}

@@ -163,6 +163,7 @@ impl Client {
     pub(crate) fn new(environment: &Environment, patience: Patience) -> Result<Client, Error> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            .max_idle_connections_per_host(8)
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(patience.connect))

@@ -36,18 +36,15 @@ impl Environment {
         self.var(name)?.into_string().ok().filter(|text| !text.is_empty())
     }
 
-    /// Python's `os.path.expanduser`: `~` is the home folder, of a user that is named as far as the system tells
-    /// without looking it up, which is for the own name only; others stay as they are.
+    /// Python's `os.path.expanduser`: `~` is the home folder, `~user` that of a user in `/etc/passwd`; what is not known
+    /// stays as it is.
     pub(crate) fn expand_user(&self, path: &Path) -> PathBuf {
         let Some(text) = path.to_str() else { return path.to_owned() };
         let Some(rest) = text.strip_prefix('~') else { return path.to_owned() };
         let end = rest.find('/').unwrap_or(rest.len());
         let (user, rest) = rest.split_at(end);
-        let own = self.text("USER").or_else(|| self.text("LOGNAME"));
-        if !user.is_empty() && own.as_deref() != Some(user) {
-            return path.to_owned();
-        }
-        match self.home() {
+        let home = if user.is_empty() { self.home() } else { home_of(user) };
+        match home {
             Some(home) => {
                 let mut whole = home.trim_end_matches('/').to_owned();
                 whole.push_str(rest);
@@ -95,6 +92,14 @@ impl Environment {
         let cache = cache.unwrap_or_else(|| "~/.cache".into());
         self.expand_user(&Path::new(&cache).join("sconce"))
     }
+}
+
+/// The home folder of a user.
+fn home_of(user: &str) -> Option<String> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let line = fields.find(|fields| fields.first() == Some(&user))?;
+    line.get(5).map(|home| (*home).to_owned())
 }
 
 #[cfg(test)]

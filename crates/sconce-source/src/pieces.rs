@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::ReadAt;
 
 /// Longer ranges are not remembered.
 const LONGEST_KEPT: u64 = 1 << 20;
+/// As many ranges are read at a time that are read ahead.
+const AT_A_TIME: usize = 8;
 /// As many bytes are remembered.
 const MOST_KEPT: u64 = 64 << 20;
 
@@ -59,6 +62,66 @@ impl Stored {
             let _ = self.whole.set(data);
         }
         Ok(self.whole.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Reads ranges that are going to be asked for, some at a time, and those together that lie close to each
+    /// other. What cannot be read is an error when it is asked for.
+    pub(crate) fn prefetch(&self, ranges: &[Range<u64>]) {
+        if self.known_whole().is_some() {
+            return;
+        }
+        let wanted = self.unknown(ranges);
+        let (next, read) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..AT_A_TIME.min(wanted.len()) {
+                scope.spawn(|| {
+                    while let Some(range) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let Ok(mut piece) = zeros(range.end - range.start) else { return };
+                        if self.store.read_at(range.start, &mut piece).is_err() {
+                            return;
+                        }
+                        let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+                        read.push((range.start, piece));
+                    }
+                });
+            }
+        });
+        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        for (start, mut piece) in read.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            // Another thread may have read some of it.
+            let next = pieces.by_start.range(start..).next().map_or(self.len, |(next, _)| *next);
+            if pieces.at(start).is_none() && next > start {
+                piece.truncate((next - start) as usize);
+                pieces.keep(start, piece);
+            }
+        }
+    }
+
+    /// What is not known of some ranges, together where little lies between.
+    fn unknown(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+        let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sorted: Vec<Range<u64>> = ranges
+            .iter()
+            .filter(|range| range.start < range.end && range.end <= self.len)
+            .filter(|range| range.end - range.start <= LONGEST_KEPT)
+            .filter(|range| pieces.at(range.start).is_none())
+            .cloned()
+            .collect();
+        sorted.sort_unstable_by_key(|range| (range.start, range.end));
+        let near = self.store.read_ahead();
+        let mut out: Vec<Range<u64>> = Vec::new();
+        for range in sorted {
+            match out.last_mut() {
+                Some(last)
+                    if range.start <= last.end.saturating_add(near)
+                        && range.end.max(last.end) - last.start <= LONGEST_KEPT =>
+                {
+                    last.end = last.end.max(range.end);
+                }
+                _ => out.push(range),
+            }
+        }
+        out
     }
 
     /// The bytes of a range that lies inside.
@@ -174,6 +237,28 @@ mod tests {
         let expected =
             vec![10..110, 0..10, 990..1000, 980..990, 300..700, 700..800, 110..300, 800..980];
         assert_eq!(*ranges.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn what_will_be_asked_for_is_read_ahead() {
+        let (source, ranges) = asked(10_000, false);
+        source.slice(2000..2010).unwrap();
+        let wanted =
+            [0..30, 120..150, 500..530, 2005..2015, 2090..2110, 9990..10_000, 9995..10_001];
+        source.prefetch(&wanted);
+        let mut read = std::mem::take(&mut *ranges.lock().unwrap());
+        read.sort_by_key(|range| range.start);
+        assert_eq!(read, [0..150, 500..530, 2000..2100, 9990..10_000]);
+        for range in &wanted[..4] {
+            source.slice(range.clone()).unwrap().unwrap();
+        }
+        assert!(ranges.lock().unwrap().is_empty());
+        let whole: Vec<u8> = (0..10_000usize).map(|at| (at * 7 + at / 251) as u8).collect();
+        assert!(source.slice(0..10_000).unwrap().unwrap()[..] == whole);
+        // What cannot be read is said later.
+        let (broken, _) = asked(1000, true);
+        broken.prefetch(&[0..10]);
+        assert!(broken.slice(0..10).is_err());
     }
 
     #[test]

@@ -180,6 +180,14 @@ impl Source {
         }
     }
 
+    /// Reads ranges of a store that are going to be asked for, some at a time: it takes no longer to read many of them
+    /// than to read a few. What cannot be read is an error when it is asked for. Does nothing for files and buffers.
+    pub fn prefetch(&self, ranges: &[Range<u64>]) {
+        if let Backing::Store(stored) = &self.0.backing {
+            stored.prefetch(ranges);
+        }
+    }
+
     /// Whether the source begins with `bytes`.
     ///
     /// # Errors

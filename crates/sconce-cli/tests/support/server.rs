@@ -200,11 +200,12 @@ fn serve(
             if reply.chunked {
                 stream.write_all(format!("{:x}\r\n", part.len()).as_bytes())?;
             }
+            // Before the client can see it.
+            sent.fetch_add(part.len() as u64, Ordering::Relaxed);
             stream.write_all(part)?;
             if reply.chunked {
                 stream.write_all(b"\r\n")?;
             }
-            sent.fetch_add(part.len() as u64, Ordering::Relaxed);
         }
         if reply.cut.is_some() {
             return Ok(());
