@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use sconce_source::{Bytes, Limits, Source, StreamReader};
 
@@ -125,6 +126,8 @@ pub struct Directory {
     raw: Vec<u8>,
     entries: Vec<Entry>,
     pub(crate) ends: EndRecords,
+    /// Where local headers and the directory begin, in order; made when a store is read.
+    starts: OnceLock<Vec<u64>>,
 }
 
 impl Directory {
@@ -150,7 +153,7 @@ impl Directory {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let raw = source
-            .slice(ends.directory.clone())
+            .slice(ends.directory.clone())?
             .map(|bytes| bytes.to_vec())
             .ok_or_else(|| bad_directory("the directory lies beyond the end of the file"))?;
         let mut entries = Vec::with_capacity(ends.count as usize);
@@ -159,7 +162,8 @@ impl Directory {
             let entry = parse_entry(&raw, &mut at, index as u32, &ends, source.len())?;
             entries.push(entry);
         }
-        Ok(Directory { source, limits: limits.clone(), raw, entries, ends })
+        let starts = OnceLock::new();
+        Ok(Directory { source, limits: limits.clone(), raw, entries, ends, starts })
     }
 
     /// The file.
@@ -214,6 +218,14 @@ impl Directory {
     }
 
     pub(crate) fn local_header(&self, entry: &Entry) -> Result<LocalHeader, Error> {
+        self.parse_header(entry, |range| Ok(self.source.slice(range)?))
+    }
+
+    fn parse_header(
+        &self,
+        entry: &Entry,
+        slice: impl Fn(Range<u64>) -> Result<Option<Bytes>, Error>,
+    ) -> Result<LocalHeader, Error> {
         let name = || self.display_name(entry).into_owned();
         let at = entry.header_offset;
         let malformed = |note: &str| {
@@ -221,20 +233,16 @@ impl Directory {
                 "PytorchStreamReader failed reading file: invalid header or archive is corrupted";
             Error::new(ErrorKind::Malformed, message).record(name()).at(at).note(note)
         };
-        let header = at
-            .checked_add(LOCAL_LEN)
-            .and_then(|end| self.source.slice(at..end))
-            .ok_or_else(|| malformed("the local header lies beyond the end of the file"))?;
+        let beyond = || malformed("the local header lies beyond the end of the file");
+        let end = at.checked_add(LOCAL_LEN).ok_or_else(beyond)?;
+        let header = slice(at..end)?.ok_or_else(beyond)?;
         if header[..4] != LOCAL_SIGNATURE {
             return Err(malformed("there is no local header where the directory says"));
         }
         let name_len = u64::from(u16_at(&header, 26));
         let extra_len = u64::from(u16_at(&header, 28));
         let data_offset = at + LOCAL_LEN + name_len + extra_len;
-        let local_name = self
-            .source
-            .slice(at + LOCAL_LEN..at + LOCAL_LEN + name_len)
-            .ok_or_else(|| malformed("the local header lies beyond the end of the file"))?;
+        let local_name = slice(at + LOCAL_LEN..at + LOCAL_LEN + name_len)?.ok_or_else(beyond)?;
         Ok(LocalHeader {
             flags: u16_at(&header, 6),
             method: u16_at(&header, 8),
@@ -246,12 +254,21 @@ impl Directory {
         })
     }
 
-    /// Where in the file an entry's (possibly compressed) bytes lie. Reads its local header.
+    /// Where in the file an entry's (possibly compressed) bytes lie. Reads its local header; not where the file is
+    /// read from a [store](Source::from_store) and the bytes fill the place between this header and the next as
+    /// PyTorch lays records out. [`Directory::bytes`] reads the header in any case.
     ///
     /// # Errors
     /// When the local header is not there or the bytes would pass the end of the file.
     pub fn data_range(&self, entry: &Entry) -> Result<Range<u64>, Error> {
-        let start = self.local_header(entry)?.data_offset;
+        let start = match self.source.store().and_then(|_| self.aligned_start(entry)) {
+            Some(start) => start,
+            None => self.local_header(entry)?.data_offset,
+        };
+        self.range_from(entry, start)
+    }
+
+    fn range_from(&self, entry: &Entry, start: u64) -> Result<Range<u64>, Error> {
         let end = start.checked_add(entry.compressed_size).filter(|end| *end <= self.source.len());
         let Some(end) = end else {
             return Err(Error::new(ErrorKind::Truncated, "record data passes the end of the file")
@@ -266,6 +283,55 @@ impl Directory {
         Ok(start..end)
     }
 
+    /// Where an entry's bytes begin by PyTorch's rule: a field of padding brings them to a multiple of 64. `None`
+    /// where they would not end where the next header, or the directory, begins.
+    fn aligned_start(&self, entry: &Entry) -> Option<u64> {
+        const ALIGNMENT: u64 = 64;
+        const FIELD: u64 = 4;
+        let name = self.raw_name(entry).len() as u64;
+        let start = (entry.header_offset + LOCAL_LEN + name + FIELD).next_multiple_of(ALIGNMENT);
+        let end = start.checked_add(entry.compressed_size)?;
+        let starts = self.starts.get_or_init(|| {
+            let headers = self.entries.iter().map(|entry| entry.header_offset);
+            let mut starts: Vec<u64> = headers.chain([self.ends.directory.start]).collect();
+            starts.sort_unstable();
+            starts
+        });
+        let next = starts.get(starts.partition_point(|&at| at <= entry.header_offset))?;
+        let descriptors: &[u64] = if entry.flags & FLAG_DESCRIPTOR == 0 { &[0] } else { &[16, 24] };
+        descriptors.iter().any(|len| end.checked_add(*len) == Some(*next)).then_some(start)
+    }
+
+    /// An entry's bytes as they lie in the file, with where they begin. Of a store, the local header and the
+    /// bytes are read as one range.
+    fn raw_bytes(&self, entry: &Entry) -> Result<(Bytes, u64), Error> {
+        let missing = || {
+            Error::new(ErrorKind::Truncated, "record data passes the end of the file")
+                .record(self.display_name(entry))
+        };
+        let mut hull = None;
+        if self.source.store().is_some() {
+            /// PyTorch's padding has fewer bytes, and most tools' fields.
+            const FIELDS: u64 = 160;
+            let at = entry.header_offset;
+            let name = self.raw_name(entry).len() as u64;
+            let end = at.checked_add(LOCAL_LEN + name + FIELDS + entry.compressed_size);
+            let end = end.ok_or_else(missing)?.min(self.source.len());
+            hull = self.source.slice(at..end)?;
+        }
+        let header = match &hull {
+            Some(hull) => self.parse_header(entry, |range| Ok(slice_of(hull, range)))?,
+            None => self.local_header(entry)?,
+        };
+        let range = self.range_from(entry, header.data_offset)?;
+        let start = range.start;
+        let raw = match hull.and_then(|hull| slice_of(&hull, range.clone())) {
+            Some(raw) => Some(raw),
+            None => self.source.slice(range)?,
+        };
+        Ok((raw.ok_or_else(missing)?, start))
+    }
+
     /// An entry's bytes: a slice of the file when stored, inflated into memory when not.
     ///
     /// # Errors
@@ -275,12 +341,7 @@ impl Directory {
     pub fn bytes(&self, entry: &Entry) -> Result<Bytes, Error> {
         let name = || self.display_name(entry).into_owned();
         self.check_readable(entry)?;
-        let range = self.data_range(entry)?;
-        let start = range.start;
-        let raw = self.source.slice(range).ok_or_else(|| {
-            Error::new(ErrorKind::Truncated, "record data passes the end of the file")
-                .record(name())
-        })?;
+        let (raw, start) = self.raw_bytes(entry)?;
         match entry.method {
             Method::Stored => Ok(raw),
             _ => inflate(&raw, entry.size, &self.limits)
@@ -342,11 +403,8 @@ impl Directory {
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.check_readable(entry)?;
-        let range = self.data_range(entry)?;
-        let place = |error: Error| error.record(self.display_name(entry)).at(range.start);
-        let raw = self.source.slice(range.clone()).ok_or_else(|| {
-            place(Error::new(ErrorKind::Truncated, "record data passes the end of the file"))
-        })?;
+        let (raw, start) = self.raw_bytes(entry)?;
+        let place = |error: Error| error.record(self.display_name(entry)).at(start);
         let mut failed = |error: PartError<E>| match error {
             PartError::Taker(error) => error,
             PartError::Archive(error) => place(error).into(),
@@ -439,6 +497,12 @@ impl<E> From<sconce_source::Error> for PartError<E> {
     }
 }
 
+/// A part of a slice, by where it lies in the file.
+fn slice_of(bytes: &Bytes, range: Range<u64>) -> Option<Bytes> {
+    let from = |at: u64| usize::try_from(at.checked_sub(bytes.offset())?).ok();
+    bytes.slice(from(range.start)?..from(range.end)?)
+}
+
 fn bad_directory(note: impl Into<String>) -> Error {
     let message =
         "PytorchStreamReader failed reading zip archive: failed finding central directory";
@@ -459,7 +523,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 fn find_ends(source: &Source) -> Result<EndRecords, Error> {
     let len = source.len();
-    let starts_as_zip = source.bytes().starts_with(&LOCAL_SIGNATURE);
+    let starts_as_zip = source.starts_with(&LOCAL_SIGNATURE)?;
     let missing = || {
         if starts_as_zip {
             let error = bad_directory(
@@ -476,7 +540,7 @@ fn find_ends(source: &Source) -> Result<EndRecords, Error> {
         return Err(missing());
     }
     let from = len.saturating_sub(END_SEARCH);
-    let tail = source.slice(from..len).ok_or_else(missing)?;
+    let tail = source.slice(from..len)?.ok_or_else(missing)?;
     let last = tail.len() - END_LEN as usize;
     let end = (0..=last).rev().find(|&at| tail[at..at + 4] == END_SIGNATURE).ok_or_else(missing)?;
     let record = &tail[end..];
@@ -490,9 +554,9 @@ fn find_ends(source: &Source) -> Result<EndRecords, Error> {
     let comment = end_offset + END_LEN..(end_offset + END_LEN + comment_len).min(len);
 
     let mut end64 = None;
-    if let Some(at) = end64_offset(source, end_offset) {
+    if let Some(at) = end64_offset(source, end_offset)? {
         let record = source
-            .slice(at..at + END64_LEN)
+            .slice(at..at + END64_LEN)?
             .filter(|record| record[..4] == END64_SIGNATURE)
             .ok_or_else(|| {
                 bad_directory("the zip64 end record is not where its locator says").at(at)
@@ -522,13 +586,14 @@ fn find_ends(source: &Source) -> Result<EndRecords, Error> {
 }
 
 /// Offset of the zip64 end record, when a locator stands right before the end record.
-fn end64_offset(source: &Source, end: u64) -> Option<u64> {
-    let locator = source.slice(end.checked_sub(LOCATOR_LEN)?..end)?;
-    if locator[..4] != LOCATOR_SIGNATURE {
-        return None;
-    }
+fn end64_offset(source: &Source, end: u64) -> Result<Option<u64>, Error> {
+    let Some(start) = end.checked_sub(LOCATOR_LEN) else { return Ok(None) };
+    let locator = source.slice(start..end)?;
+    let Some(locator) = locator.filter(|locator| locator[..4] == LOCATOR_SIGNATURE) else {
+        return Ok(None);
+    };
     let at = u64_at(&locator, 8);
-    at.checked_add(END64_LEN).filter(|stop| *stop <= source.len()).map(|_| at)
+    Ok(at.checked_add(END64_LEN).filter(|stop| *stop <= source.len()).map(|_| at))
 }
 
 fn parse_entry(

@@ -24,7 +24,7 @@ pub struct TarArchive {
 }
 
 impl TarArchive {
-    /// Reads all headers; contents stay slices of the source.
+    /// Reads all headers; contents stay slices of the source. Of a [store](Source::from_store), all is read.
     ///
     /// # Errors
     /// When the first block is no tar header ([`ErrorKind::NotThisFormat`]), or a later one is
@@ -33,7 +33,7 @@ impl TarArchive {
         let mut members = Vec::new();
         let mut at = 0u64;
         let mut attributes = Attributes::default();
-        while let Some(block) = source.slice(at..at + BLOCK as u64) {
+        while let Some(block) = source.slice(at..at.saturating_add(BLOCK as u64))? {
             if block.iter().all(|&byte| byte == 0) {
                 break;
             }
@@ -49,7 +49,10 @@ impl TarArchive {
                 attributes.size.unwrap_or(header.size)
             };
             let start = at + BLOCK as u64;
-            let bytes = start.checked_add(size).and_then(|end| source.slice(start..end));
+            let bytes = match start.checked_add(size) {
+                Some(end) => source.slice(start..end)?,
+                None => None,
+            };
             let Some(bytes) = bytes else {
                 return Err(Error::new(
                     ErrorKind::Truncated,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::directory::{
-    CENTRAL_SIGNATURE, DESCRIPTOR_SIGNATURE, END_LEN, END64_LEN, LOCATOR_LEN, u16_at, u32_at,
+    CENTRAL_SIGNATURE, DESCRIPTOR_SIGNATURE, END_LEN, END64_LEN, LOCAL_LEN, LOCATOR_LEN, u16_at,
+    u32_at,
     u64_at,
 };
 use crate::{Directory, Entry};
@@ -72,6 +73,7 @@ pub fn verify_part(
     reads: impl Fn(&Entry) -> bool,
     mut progress: impl FnMut(u64),
 ) -> Report {
+    read_headers_ahead(directory);
     let reader = StreamReader::new();
     let mut check = Check { directory, reader, findings: Vec::new(), spans: Vec::new() };
     let (mut checked, mut unchecked, mut done) = (0, 0, 0);
@@ -91,6 +93,21 @@ pub fn verify_part(
     let mut findings = check.findings;
     findings.sort_by_key(|finding| finding.offset);
     Report { findings, checked, unchecked, accounted, total: directory.source().len() }
+}
+
+/// Of an archive that is far away, all headers are read at once, with the descriptors that may stand before them.
+fn read_headers_ahead(directory: &Directory) {
+    const DESCRIPTOR: u64 = 24;
+    let source = directory.source();
+    if source.store().is_none() {
+        return;
+    }
+    let headers = directory.entries().iter().map(|entry| {
+        let at = entry.header_offset();
+        let end = at.saturating_add(LOCAL_LEN + directory.raw_name(entry).len() as u64);
+        at.saturating_sub(DESCRIPTOR)..end.min(source.len())
+    });
+    source.prefetch(&headers.collect::<Vec<_>>());
 }
 
 /// Which entries begin inside another one. Their bytes are not read again: a few kilobytes of
@@ -256,7 +273,7 @@ impl Check<'_> {
         for (len, signed, wide) in
             [(24, true, true), (16, true, false), (20, false, true), (12, false, false)]
         {
-            let Some(bytes) = read(len) else { continue };
+            let Ok(Some(bytes)) = read(len) else { continue };
             let skip = if signed { 4 } else { 0 };
             if signed && bytes[..4] != DESCRIPTOR_SIGNATURE {
                 continue;
@@ -337,7 +354,7 @@ impl Check<'_> {
 
     fn gap(&mut self, range: Range<u64>) {
         let len = range.end - range.start;
-        let bytes = self.directory.source().slice(range.clone());
+        let bytes = self.directory.source().slice(range.clone()).ok().flatten();
         let mut empty = bytes.is_some();
         if let Some(bytes) = &bytes {
             let look = |part: &[u8]| {

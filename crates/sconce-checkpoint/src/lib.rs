@@ -49,7 +49,7 @@ pub use edit::{CastOverflow, Change, ChangeKind, Draft, StateDict, Value};
 pub use error::{Error, ErrorKind};
 pub use formats::{export, pickle_limits, pickled_tensors};
 pub use globals::{GlobalUse, unsafe_globals};
-pub use identify::{FileKind, Identity, identify};
+pub use identify::{FileKind, Identity, identify, try_identify};
 pub use info::{Info, StorageRecord};
 pub use location::{LocationRegistry, MapLocation, MapStorage, Tagger};
 pub use object::{

@@ -5,6 +5,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::error::Verdict;
 use crate::output::{ColorChoice, Out};
 use crate::read::open::Say;
+use crate::read::remote;
+#[cfg(feature = "hub")]
+use crate::verbs::hub;
 use crate::verbs::{
     ast, bench, clean, code, compare, completions, convert, diff, dis, edit, extract, globals,
     graph, identify, info, ls, man, merge, ops, pickle, resave, run, scan, script, shard, show,
@@ -21,7 +24,7 @@ use crate::verbs::{
 #[command(
     after_long_help = "Exit codes: 0 fine, 1 a finding or a difference, 2 the file cannot be \
 read, 3 wrong usage, 130 interrupted (143 by SIGTERM, 129 by SIGHUP).\n\nEnvironment: NO_COLOR, CLICOLOR_FORCE, SCONCE_PAGER (empty: \
-none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET."
+none), PAGER, SCONCE_COLOR, SCONCE_NO_PAGER, SCONCE_BYTES, SCONCE_QUIET, SCONCE_NO_CACHE, SCONCE_CACHE_DIR."
 )]
 pub struct Cli {
     /// Flags of every verb.
@@ -55,6 +58,10 @@ pub struct Global {
     #[arg(short, long, global = true, env = "SCONCE_QUIET", hide_env = true)]
     #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
     pub quiet: bool,
+    /// Keep nothing of addresses on disk, and use nothing that was kept
+    #[arg(long, global = true, env = "SCONCE_NO_CACHE", hide_env = true, hide_short_help = true)]
+    #[arg(value_parser = clap::builder::FalseyValueParser::new(), help_heading = "Global options")]
+    pub no_cache: bool,
 }
 
 /// The verbs.
@@ -117,6 +124,9 @@ pub enum Verb {
     Trace(trace::TraceArgs),
     /// List the classes and functions that a file names
     Globals(globals::GlobalsArgs),
+    /// torch.hub: its cache, downloads and repositories
+    #[cfg(feature = "hub")]
+    Hub(hub::HubArgs),
     /// Print the completions of a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page
@@ -126,6 +136,7 @@ pub enum Verb {
 /// Does what the command line says.
 pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
     let say = Say { color: cli.global.color, quiet: cli.global.quiet };
+    remote::set_no_cache(cli.global.no_cache);
     match &cli.verb {
         Verb::Info(args) => info::run(args, out, say),
         Verb::Identify(args) => identify::run(args, out, say),
@@ -155,6 +166,8 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         Verb::Pickle(args) => pickle::run(args, out),
         Verb::Trace(args) => trace::run(args, out, say),
         Verb::Globals(args) => globals::run(args, out, say),
+        #[cfg(feature = "hub")]
+        Verb::Hub(args) => hub::run(args, out, say),
         Verb::Completions(args) => completions::run(args, Cli::command(), out),
         Verb::Man(args) => man::run(args, Cli::command(), out),
     }

@@ -134,7 +134,8 @@ impl From<sconce::source::Error> for Failure {
     fn from(error: sconce::source::Error) -> Failure {
         match &error {
             sconce::source::Error::Io { path, source } => {
-                let failure = Failure::unreadable(format!("cannot open: {source}"));
+                let doing = if path.to_string_lossy().contains("://") { "read" } else { "open" };
+                let failure = Failure::unreadable(format!("cannot {doing}: {source}"));
                 failure.in_file(path.to_string_lossy())
             }
             sconce::source::Error::NotAFile { path, what } => {
@@ -179,6 +180,22 @@ impl From<sconce::tensor::Error> for Failure {
             sconce::tensor::ErrorKind::Caller => Failure::usage(error.to_string()),
             _ => Failure::unreadable(error.to_string()),
         }
+    }
+}
+
+#[cfg(feature = "hub")]
+impl From<sconce::hub::Error> for Failure {
+    fn from(error: sconce::hub::Error) -> Failure {
+        let mut failure = match error.kind() {
+            sconce::hub::ErrorKind::Usage => Failure::usage(error.message()),
+            _ => Failure::unreadable(error.message()),
+        };
+        if let Some(address) = error.address() {
+            failure = failure.in_file(address);
+        }
+        failure.0.notes.extend(error.detail().map(str::to_owned));
+        failure.0.help = error.advice().map(str::to_owned);
+        failure
     }
 }
 

@@ -19,6 +19,8 @@ const LONGEST_PACKED: u64 = 64 << 20;
 /// Longest file within the file that is looked into.
 const LONGEST_NESTED: usize = 256 << 20;
 
+/// How much shows what a file begins as.
+const HEAD: u64 = 64 << 10;
 const ZIP: &[u8] = b"PK\x03\x04";
 const NPY: &[u8] = b"\x93NUMPY";
 
@@ -47,7 +49,11 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
         archive(opened.directory(), file, job);
         return;
     }
-    if source.bytes().starts_with(ZIP) {
+    let begins = match source.slice(0..source.len().min(HEAD)) {
+        Ok(head) => head.unwrap_or_else(|| Vec::new().into()),
+        Err(error) => return job.unreadable(&error, file),
+    };
+    if begins.starts_with(ZIP) {
         // Where it cannot be read, the loader says what is wrong.
         if let Ok(directory) = Directory::read(source, job.limits) {
             archive(&directory, file, job);
@@ -64,7 +70,6 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
         }
         return;
     }
-    let bytes = source.bytes();
     if file.kind == FileKind::Legacy {
         // What the loader made of the scanned file itself its caller knows.
         if file.name.is_some()
@@ -76,8 +81,11 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
         return;
     }
     // torch.load unpickles whatever is neither a zip nor a tar file, be it called what it may.
-    if file.end.is_none() && !bytes.is_empty() {
-        content(bytes, "", file, job);
+    if file.end.is_none() && is_looked_at(&begins, "") {
+        match source.bytes() {
+            Ok(bytes) => content(bytes, "", file, job),
+            Err(error) => job.unreadable(&error, file),
+        }
     }
 }
 
@@ -219,10 +227,18 @@ fn content(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>) {
         npy(bytes, name, file, job);
         return;
     }
-    let named = name.ends_with(".pkl") || name.ends_with(".debug_pkl");
-    if named || may_begin_pickle(bytes) {
-        job.pickle(bytes, name, 0, file, named);
+    if is_looked_at(bytes, name) {
+        job.pickle(bytes, name, 0, file, is_named(name));
     }
+}
+
+fn is_named(name: &str) -> bool {
+    name.ends_with(".pkl") || name.ends_with(".debug_pkl")
+}
+
+/// Whether there is something in a member to look at, by how it begins.
+fn is_looked_at(bytes: &[u8], name: &str) -> bool {
+    bytes.starts_with(ZIP) || bytes.starts_with(NPY) || is_named(name) || may_begin_pickle(bytes)
 }
 
 /// A numpy array: where its elements are Python objects, they are a pickle.

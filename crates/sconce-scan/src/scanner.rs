@@ -251,10 +251,22 @@ impl Job<'_> {
 
     /// Looks at what follows the storages of a legacy stream.
     pub(crate) fn after_storages(&mut self, checkpoint: &Checkpoint, file: &File) {
-        let bytes = file.source.bytes();
-        let trailing = usize::try_from(checkpoint.info().trailing_bytes).unwrap_or(0);
-        let start = bytes.len().saturating_sub(trailing);
-        self.after_stop(&bytes[start..], "trailing bytes", start as u64, file);
+        let len = file.source.len();
+        let start = len.saturating_sub(checkpoint.info().trailing_bytes);
+        match file.source.slice(start..len) {
+            Ok(bytes) => {
+                let bytes = bytes.unwrap_or_else(|| Vec::new().into());
+                self.after_stop(&bytes, "trailing bytes", start, file);
+            }
+            Err(error) => self.unreadable(&error, file),
+        }
+    }
+
+    /// Says that a file could not be read, which is far away.
+    pub(crate) fn unreadable(&mut self, error: &sconce_source::Error, file: &File) {
+        let mut finding = Finding::new(Rule::Unreadable, "", shortened(&error.to_string()));
+        finding.file.clone_from(&file.name);
+        self.sink.add(finding);
     }
 
     /// What the loader made of the file.
@@ -434,13 +446,21 @@ impl Observer for Watch {
         }
         file.read.insert(seen.record.to_owned());
         let rest = &seen.bytes[seen.consumed..];
-        if seen.error.is_some() || rest.trim_ascii().is_empty() {
+        // Of one that is far away, the loader has read no more than the pickle.
+        let far = file.kind == FileKind::Pickle && file.source.in_memory().is_none();
+        if seen.error.is_some() || (rest.trim_ascii().is_empty() && !far) {
             return;
         }
         // A bare pickle is the file itself, of which nothing needs to be copied.
         let whole = file.source.len() == seen.bytes.len() as u64;
-        let slice = whole.then(|| file.source.slice(end..file.source.len())).flatten();
-        let bytes = slice.unwrap_or_else(|| rest.to_vec().into());
+        let slice = if whole || far { file.source.slice(end..file.source.len()) } else { Ok(None) };
+        let bytes = slice.unwrap_or_else(|error| {
+            let mut finding = Finding::new(Rule::Unreadable, &entry, shortened(&error.to_string()));
+            finding.file.clone_from(&file.name);
+            sink.add(finding);
+            None
+        });
+        let bytes = bytes.unwrap_or_else(|| rest.to_vec().into());
         trailing.push(Trailing { file: at, entry, start: end, bytes });
     }
 }

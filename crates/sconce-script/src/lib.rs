@@ -7,6 +7,7 @@
 
 mod error;
 mod frontend;
+pub mod hub;
 mod interpreter;
 mod library;
 mod limits;

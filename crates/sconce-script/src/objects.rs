@@ -105,7 +105,6 @@ pub(crate) struct Buffer {
     /// A tensor or `None`.
     pub(crate) value: Value,
     /// Whether state dicts have it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "archives keep all buffers"))]
     pub(crate) is_persistent: bool,
 }
 

@@ -298,7 +298,7 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
     })))
 }
 
-fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
+pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
     let class = heap.module(id).map(|object| object.class.clone());
     python.modules = Modules::new(heap);
     let mut unit = Unit::new();

@@ -9,12 +9,21 @@ pub struct Bytes {
     source: Source,
     start: usize,
     len: usize,
+    /// Where in the file `source` begins, which is what was read of a store.
+    base: u64,
 }
 
 impl Bytes {
+    /// A part of a source that is in memory or mapped.
     pub(crate) fn new(source: Source, range: Range<usize>) -> Self {
-        debug_assert!(range.end <= source.bytes().len());
-        Bytes { source, start: range.start, len: range.end - range.start }
+        debug_assert!(source.in_memory().is_some_and(|bytes| range.end <= bytes.len()));
+        Bytes { source, start: range.start, len: range.end - range.start, base: 0 }
+    }
+
+    /// What was read of a store.
+    pub(crate) fn read(name: &str, base: u64, data: Vec<u8>) -> Self {
+        let len = data.len();
+        Bytes { source: Source::from_vec(name, data), start: 0, len, base }
     }
 
     /// A part of this slice, or `None` when `range` is not inside it.
@@ -26,12 +35,13 @@ impl Bytes {
             source: self.source.clone(),
             start: self.start + range.start,
             len: range.end - range.start,
+            base: self.base,
         })
     }
 
     /// Where in the source this slice begins.
     pub fn offset(&self) -> u64 {
-        self.start as u64
+        self.base + self.start as u64
     }
 
     /// The same bytes where nobody else can change them: a copy of those that lie in a map, which
@@ -40,7 +50,7 @@ impl Bytes {
         if self.source.is_mapped() { Bytes::from(self.to_vec()) } else { self.clone() }
     }
 
-    /// The source that these bytes belong to.
+    /// The source that these bytes belong to; of a store, one of what was read.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -51,7 +61,9 @@ impl Deref for Bytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.source.bytes()[self.start..self.start + self.len]
+        // Nobody makes a slice of a source that is not in memory.
+        let bytes = self.source.in_memory().unwrap_or_default();
+        &bytes[self.start..self.start + self.len]
     }
 }
 
@@ -63,14 +75,12 @@ impl AsRef<[u8]> for Bytes {
 
 impl From<Vec<u8>> for Bytes {
     fn from(data: Vec<u8>) -> Self {
-        let source = Source::from_vec("memory", data);
-        let len = source.bytes().len();
-        Bytes::new(source, 0..len)
+        Bytes::read("memory", 0, data)
     }
 }
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bytes({} @ {} + {})", self.source.name(), self.start, self.len)
+        write!(f, "Bytes({} @ {} + {})", self.source.name(), self.offset(), self.len)
     }
 }

@@ -1,7 +1,7 @@
 //! Where bytes come from.
 //!
-//! Everything sconce reads starts as a [`Source`]: a named, immutable run of bytes that is either a
-//! memory map of a file or a buffer. [`Bytes`] is a cheap, shareable slice of one; tensors hold
+//! Everything sconce reads starts as a [`Source`]: a named, immutable run of bytes that is a memory map of a
+//! file, a buffer, or what a [`ReadAt`] gives, such as a web server. [`Bytes`] is a cheap, shareable slice of one; tensors hold
 //! `Bytes`, so a file stays mapped exactly as long as something in it is used.
 //!
 //! The one thing that is written rather than read is here too: [`AtomicFile`], a file that appears
@@ -11,8 +11,9 @@
 //!
 //! ```
 //! let source = sconce_source::Source::from_vec("greeting", b"hello torch".to_vec());
-//! let word = source.slice(6..11).unwrap();
+//! let word = source.slice(6..11)?.expect("inside");
 //! assert_eq!(&word[..], b"torch");
+//! # Ok::<(), sconce_source::Error>(())
 //! ```
 //!
 //! Architecture invariant: the only `unsafe` here is the memory map, in `map.rs`.
@@ -24,6 +25,8 @@ mod error;
 mod limits;
 mod map;
 mod network;
+mod pieces;
+mod read_at;
 mod shorten;
 mod source;
 mod stream_reader;
@@ -34,6 +37,7 @@ pub use bytes::Bytes;
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use map::MapMode;
+pub use read_at::ReadAt;
 pub use shorten::{MOST as LONGEST_MESSAGE, shortened};
 pub use source::Source;
 pub use stream_reader::StreamReader;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use crate::map::{self, MapMode};
-use crate::{Bytes, Error, Limits, network};
+use crate::pieces::Stored;
+use crate::{Bytes, Error, Limits, ReadAt, network};
 
 /// Longer files are mapped on a network's file system too.
 const READ_FROM_NETWORK: u64 = 1 << 30;
 
-/// A named run of bytes: a mapped file or a buffer. Cloning it shares the bytes.
+/// A named run of bytes: a mapped file, a buffer, or what a [`ReadAt`] gives. Cloning it shares the bytes.
 #[derive(Clone)]
 pub struct Source(Arc<Inner>);
 
@@ -28,6 +29,7 @@ struct Inner {
 enum Backing {
     Mapped(Mmap),
     Memory(Vec<u8>),
+    Store(Stored),
 }
 
 impl Source {
@@ -88,6 +90,17 @@ impl Source {
         Source(Arc::new(Inner { name: name.into(), path: None, identity: None, backing }))
     }
 
+    /// Bytes that are read from a store when they are asked for, with a name for messages.
+    pub fn from_store(name: impl Into<String>, store: impl ReadAt + 'static) -> Source {
+        Source::from_boxed_store(name, Box::new(store))
+    }
+
+    /// [`Source::from_store`] for a store whose type is not known.
+    pub fn from_boxed_store(name: impl Into<String>, store: Box<dyn ReadAt>) -> Source {
+        let backing = Backing::Store(Stored::new(store));
+        Source(Arc::new(Inner { name: name.into(), path: None, identity: None, backing }))
+    }
+
     /// Reads a stream, such as standard input, to its end.
     ///
     /// # Errors
@@ -120,12 +133,16 @@ impl Source {
 
     /// Length in bytes.
     pub fn len(&self) -> u64 {
-        self.bytes().len() as u64
+        match &self.0.backing {
+            Backing::Mapped(map) => map.len() as u64,
+            Backing::Memory(data) => data.len() as u64,
+            Backing::Store(stored) => stored.len(),
+        }
     }
 
     /// Whether there are no bytes at all.
     pub fn is_empty(&self) -> bool {
-        self.bytes().is_empty()
+        self.len() == 0
     }
 
     /// Whether the bytes are a memory map of a file.
@@ -133,13 +150,57 @@ impl Source {
         matches!(self.0.backing, Backing::Mapped(_))
     }
 
-    /// All bytes. For a map, touching them reads the file.
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
+    /// Where the bytes come from when they are in no file and not in memory.
+    pub fn store(&self) -> Option<&dyn ReadAt> {
         match &self.0.backing {
-            Backing::Mapped(map) => map,
-            Backing::Memory(data) => data,
+            Backing::Store(stored) => Some(stored.store()),
+            _ => None,
         }
+    }
+
+    /// All bytes, where they are at hand: `None` for a store that was not read as a whole. For a map, touching
+    /// them reads the file.
+    #[inline]
+    pub fn in_memory(&self) -> Option<&[u8]> {
+        match &self.0.backing {
+            Backing::Mapped(map) => Some(map),
+            Backing::Memory(data) => Some(data),
+            Backing::Store(stored) => stored.known_whole(),
+        }
+    }
+
+    /// All bytes. For a map, touching them reads the file; a store is read as a whole, once.
+    ///
+    /// # Errors
+    /// When a store cannot be read, or there is no memory for its bytes.
+    pub fn bytes(&self) -> Result<&[u8], Error> {
+        match &self.0.backing {
+            Backing::Store(stored) => stored.whole().map_err(|source| self.failed(source)),
+            _ => Ok(self.in_memory().unwrap_or_default()),
+        }
+    }
+
+    /// Reads ranges of a store that are going to be asked for, some at a time: it takes no longer to read many of them
+    /// than to read a few. What cannot be read is an error when it is asked for. Does nothing for files and buffers.
+    pub fn prefetch(&self, ranges: &[Range<u64>]) {
+        if let Backing::Store(stored) = &self.0.backing {
+            stored.prefetch(ranges);
+        }
+    }
+
+    /// Whether the source begins with `bytes`.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn starts_with(&self, bytes: &[u8]) -> Result<bool, Error> {
+        match self.in_memory() {
+            Some(all) => Ok(all.starts_with(bytes)),
+            None => Ok(self.slice(0..bytes.len() as u64)?.is_some_and(|head| head[..] == *bytes)),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Io { path: PathBuf::from(self.name()), source }
     }
 
     /// Lets go of the memory that a mapped file's pages take. The bytes stay readable: touching
@@ -169,14 +230,24 @@ impl Source {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A shareable slice, or `None` when `range` is not inside the source.
-    pub fn slice(&self, range: Range<u64>) -> Option<Bytes> {
-        let start = usize::try_from(range.start).ok()?;
-        let end = usize::try_from(range.end).ok()?;
-        if start > end || end > self.bytes().len() {
-            return None;
+    /// A shareable slice, or `None` when `range` is not inside the source. Of a store, these bytes are read.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn slice(&self, range: Range<u64>) -> Result<Option<Bytes>, Error> {
+        if range.start > range.end || range.end > self.len() {
+            return Ok(None);
         }
-        Some(Bytes::new(self.clone(), start..end))
+        if let Backing::Store(stored) = &self.0.backing {
+            let start = range.start;
+            let data = stored.read(range).map_err(|source| self.failed(source))?;
+            return Ok(Some(Bytes::read(self.name(), start, data)));
+        }
+        let (Ok(start), Ok(end)) = (usize::try_from(range.start), usize::try_from(range.end))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Bytes::new(self.clone(), start..end)))
     }
 }
 
@@ -227,11 +298,11 @@ mod tests {
     #[test]
     fn slices_stay_inside() {
         let source = Source::from_vec("x", vec![1, 2, 3, 4]);
-        let slice = source.slice(1..3).unwrap();
+        let slice = source.slice(1..3).unwrap().unwrap();
         assert_eq!((&slice[..], slice.offset()), (&[2, 3][..], 1));
         assert_eq!(&slice.slice(1..2).unwrap()[..], [3]);
         for bad in [3..5, 5..5] {
-            assert!(source.slice(bad.clone()).is_none(), "{bad:?}");
+            assert!(source.slice(bad.clone()).unwrap().is_none(), "{bad:?}");
         }
         assert!(slice.slice(1..3).is_none());
     }
@@ -279,7 +350,7 @@ mod tests {
         fs::write(&path, b"some bytes").unwrap();
         for mode in [MapMode::Private, MapMode::Shared, MapMode::Off] {
             let source = Source::open_with(&path, mode).unwrap();
-            assert_eq!(source.bytes(), b"some bytes", "{mode:?}");
+            assert_eq!(source.bytes().unwrap(), b"some bytes", "{mode:?}");
             let network = network::file_system(&File::open(&path).unwrap()).is_some();
             let mapped = match mode {
                 MapMode::Private => !network,

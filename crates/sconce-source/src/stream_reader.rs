@@ -27,7 +27,7 @@ const AROUND: u64 = 64 << 10;
 ///
 /// let source = Source::from_vec("ones", vec![1; 10 << 20]);
 /// let (mut reader, mut sum) = (StreamReader::new(), 0);
-/// reader.parts(&source, source.bytes(), |part| {
+/// reader.parts(&source, source.bytes()?, |part| {
 ///     sum += part.iter().map(|&byte| u64::from(byte)).sum::<u64>();
 ///     Ok::<(), sconce_source::Error>(())
 /// })?;
@@ -195,11 +195,11 @@ mod tests {
         let source = Source::open(&file.0).unwrap();
         let before = resident();
         let check = || assert!(resident() < before + (20 << 10), "{before} then {}", resident());
-        assert!(swept(&source, &source.bytes()[5..], check) == data[5..]);
+        assert!(swept(&source, &source.bytes().unwrap()[5..], check) == data[5..]);
         // Without the file by its name there is only the map: more stays, the bytes are the same.
         fs::remove_file(&file.0).unwrap();
-        assert!(swept(&source, source.bytes(), check) == data);
-        assert!(source.bytes() == data, "what was let go of can be read again");
+        assert!(swept(&source, source.bytes().unwrap(), check) == data);
+        assert!(source.bytes().unwrap() == data, "what was let go of can be read again");
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let other = file.0.with_extension("other");
         fs::write(&other, vec![7; data.len()]).unwrap();
         fs::rename(&other, &file.0).unwrap();
-        assert!(swept(&source, source.bytes(), || ()) == data);
+        assert!(swept(&source, source.bytes().unwrap(), || ()) == data);
     }
 
     #[cfg(unix)]
@@ -220,7 +220,8 @@ mod tests {
         let source = Source::open(&file.0).unwrap();
         let cut = fs::OpenOptions::new().write(true).open(&file.0).unwrap();
         cut.set_len(3 << 20).unwrap();
-        let result = StreamReader::new().parts(&source, source.bytes(), |_| Ok::<(), Error>(()));
+        let result =
+            StreamReader::new().parts(&source, source.bytes().unwrap(), |_| Ok::<(), Error>(()));
         let error = result.unwrap_err().to_string();
         assert!(error.contains("sconce-reader-cut"), "{error}");
     }

@@ -42,6 +42,10 @@ pub enum Error {
     /// Tensors could not be written as safetensors or npz.
     #[error(transparent)]
     Export(#[from] sconce_checkpoint::export::Error),
+    /// A file or a repository could not be fetched.
+    #[cfg(feature = "hub")]
+    #[error(transparent)]
+    Hub(#[from] sconce_hub::Error),
     /// Source code could not be parsed.
     #[cfg(feature = "jit")]
     #[error(transparent)]
@@ -88,6 +92,17 @@ impl Error {
                 sconce_checkpoint::export::ErrorKind::Caller => ErrorKind::Caller,
                 sconce_checkpoint::export::ErrorKind::Io => ErrorKind::Io,
                 _ => ErrorKind::Malformed,
+            },
+            #[cfg(feature = "hub")]
+            Error::Hub(error) => match error.kind() {
+                sconce_hub::ErrorKind::Usage => ErrorKind::Caller,
+                sconce_hub::ErrorKind::Untrusted | sconce_hub::ErrorKind::Hostile => {
+                    ErrorKind::Refused
+                }
+                sconce_hub::ErrorKind::BadAnswer | sconce_hub::ErrorKind::WrongHash => {
+                    ErrorKind::Malformed
+                }
+                _ => ErrorKind::Io,
             },
             #[cfg(feature = "jit")]
             Error::Syntax(_) => ErrorKind::Malformed,

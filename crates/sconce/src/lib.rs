@@ -36,6 +36,7 @@
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
 //! | `scan` | yes | what a file would do when PyTorch loads it: module `scan` |
+//! | `hub` | yes | `torch.hub`, and files on web servers: module `hub` |
 //! | `safetensors` | yes | opens `.safetensors` files |
 //! | `parallel` | yes | checksums on several threads while a file is written |
 //! | `ndarray`, `candle` | no | conversions to and from those crates: module `interop` |
@@ -127,6 +128,8 @@ mod error;
 #[cfg(any(feature = "ndarray", feature = "candle"))]
 pub mod interop;
 
+#[cfg(feature = "hub")]
+pub mod hub;
 #[cfg(feature = "jit")]
 pub mod jit;
 #[cfg(feature = "run")]
@@ -146,7 +149,7 @@ pub use sconce_tensor as tensor;
 
 pub use sconce_checkpoint::{
     AllowList, Checkpoint, Draft, ErrorKind, FileKind, Identity, LoadOptions, MapLocation, Module,
-    NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify,
+    NamedTensor, Node, Object, Policy, SaveOptions, StateDict, Value, identify, try_identify,
 };
 pub use sconce_source::{Limits, MapMode, Source};
 pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};

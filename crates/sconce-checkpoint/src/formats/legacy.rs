@@ -1,13 +1,17 @@
 //! The stream of pickles and raw storages that torch.save wrote from 0.1.10 to 1.5.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use num_bigint::BigInt;
 use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::{Bytes, Source};
-use sconce_tensor::{ByteOrder, Device, Storage};
+use sconce_tensor::{ByteOrder, Device, LazyError, Storage};
 
-use super::{Parts, StorageId, finish, map_device, pid_kind, restore, storage_id, text, unpickle};
+use super::{
+    Parts, StorageId, beginning, finish, map_device, pid_kind, restore, storage_id, stored, text,
+    unpickle,
+};
 use crate::error::CUT_SHORT;
 use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
@@ -19,12 +23,17 @@ use crate::{Error, ErrorKind};
 
 /// The number that begins every such file.
 pub(crate) const MAGIC: u128 = 0x1950_a86a_20f9_469c_fc6c;
-/// What follows it.
+/// Pickles before the first storage.
+const PICKLES: usize = 5;
+/// Bytes of the count of elements before each storage.
+const COUNT: u64 = 8;
+/// What follows the magic number.
 pub(crate) const PROTOCOL_VERSION: i64 = 1001;
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
-    let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());
-    let (parts, _) = read(&whole, options)?;
+    let head = beginning(source, PICKLES, options)?;
+    let far = source.in_memory().is_none().then_some(source);
+    let (parts, _) = read_nested(&head, far, options, None)?;
     Ok(parts)
 }
 
@@ -39,7 +48,7 @@ pub(crate) fn storage_from_bytes(
         ..LoadOptions::default()
     };
     let whole = Bytes::from(bytes);
-    let (parts, _) = read_nested(&whole, &options, Some(build))?;
+    let (parts, _) = read_nested(&whole, None, &options, Some(build))?;
     match parts.graph.node(parts.root) {
         crate::Node::Storage(found) => {
             Ok(TypedStorage { storage: found.storage.clone(), dtype: Some(found.dtype) })
@@ -51,17 +60,15 @@ pub(crate) fn storage_from_bytes(
     }
 }
 
-fn read(whole: &Bytes, options: &LoadOptions) -> Result<(Parts, u64), Error> {
-    read_nested(whole, options, None)
-}
-
-/// `outer` is there when the stream is held inside another pickle.
+/// `far` is where the file goes on that `whole` is only the beginning of. `outer` is there when the stream is
+/// held inside another pickle.
 fn read_nested(
     whole: &Bytes,
+    far: Option<&Source>,
     options: &LoadOptions,
     outer: Option<BuildOptions>,
 ) -> Result<(Parts, u64), Error> {
-    let mut stream = Stream { whole, at: 0, options, warnings: Vec::new() };
+    let mut stream = Stream { whole, far, at: 0, options, warnings: Vec::new() };
     let (magic, _) = stream.pickle("magic number")?;
     let is_magic = match magic.arena.node(magic.root) {
         PickleNode::BigInt(number) => **number == BigInt::from(MAGIC),
@@ -112,7 +119,7 @@ fn read_nested(
     });
     let built = Builder::new(&object.arena, &mut storages, build).build(object.root);
     let built = built.map_err(in_object)?;
-    let trailing = whole.len() as u64 - end;
+    let trailing = stream.len().saturating_sub(end);
     let info = Info { trailing_bytes: trailing, records: 5, ..Info::default() };
     let mut parts = finish(FileKind::Legacy, built, info, &object, "object", warnings);
     // torch.load unpickles all five.
@@ -135,6 +142,7 @@ fn says_big_endian(system: &Loaded<'_>) -> bool {
 /// The part of the file that is not read yet.
 struct Stream<'a> {
     whole: &'a Bytes,
+    far: Option<&'a Source>,
     at: u64,
     options: &'a LoadOptions,
     warnings: Vec<String>,
@@ -145,7 +153,7 @@ impl<'a> Stream<'a> {
     fn pickle(&mut self, name: &str) -> Result<(Loaded<'a>, u64), Error> {
         let start = self.at;
         let rest = &self.whole[start as usize..];
-        let place = PicklePlace::within(name, start, rest.len() as u64);
+        let place = PicklePlace::within(name, start, self.len() - start);
         let loaded = unpickle(rest, place, self.options, &mut self.warnings).map_err(|error| {
             let error = error.shift(start).in_record(name);
             let cut = error.kind() == ErrorKind::Truncated;
@@ -155,12 +163,78 @@ impl<'a> Stream<'a> {
         Ok((loaded, start))
     }
 
-    fn take(&mut self, len: u64) -> Option<Bytes> {
-        let end = self.at.checked_add(len)?;
-        let bytes = self.whole.slice(self.at as usize..usize::try_from(end).ok()?)?;
-        self.at = end;
-        Some(bytes)
+    /// Length of the file.
+    fn len(&self) -> u64 {
+        self.far.map_or(self.whole.len() as u64, Source::len)
     }
+
+    /// The next storage, which in a file that is far away is not read: not even the count of elements before
+    /// it, since that is known from the object. It is compared when the storage is read.
+    fn take_far(&mut self, source: &Source, key: &str, declared: &Declared) -> Option<Storage> {
+        let start = self.at;
+        let data = start.checked_add(COUNT)?;
+        let end = data.checked_add(declared.nbytes).filter(|end| *end <= source.len())?;
+        self.at = end;
+        let (source, key, nbytes) = (source.clone(), key.to_owned(), declared.nbytes);
+        let expected = nbytes.checked_div(declared.item_size).unwrap_or(0);
+        let load = move || -> Result<Bytes, LazyError> {
+            let whole = source.slice(start..end)?.ok_or("it lies outside the file")?;
+            let (count, bytes) =
+                (whole.slice(0..COUNT as usize), whole.slice(COUNT as usize..whole.len()));
+            let (count, bytes) = count.zip(bytes).ok_or("it lies outside the file")?;
+            if count[..] != expected.to_le_bytes() {
+                let message = format!(
+                    "storage '{}' has another number of elements before it, at {start:#x}, than the object says",
+                    key.escape_debug()
+                );
+                return Err(message.into());
+            }
+            Ok(bytes)
+        };
+        let (order, word) = (ByteOrder::Little, declared.word);
+        Some(Storage::lazy_with_byte_order(nbytes, order, word, Device::CPU, Box::new(load)))
+    }
+
+    /// The count of elements before a storage; `None` at the end of the file.
+    fn take_count(&mut self) -> Result<Option<Bytes>, Error> {
+        let Some(end) = self.at.checked_add(COUNT) else { return Ok(None) };
+        let bytes = match self.far {
+            Some(source) => source.slice(self.at..end)?,
+            None => self.within(self.at..end),
+        };
+        if bytes.is_some() {
+            self.at = end;
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes behind the count; `None` where the file ends before they do.
+    fn take_storage(&mut self, declared: &Declared) -> Option<Storage> {
+        let range = self.at..self.at.checked_add(declared.nbytes)?;
+        let (end, word) = (range.end, declared.word);
+        let storage = match self.far {
+            Some(source) => stored(source, range, ByteOrder::Little, word).ok()??,
+            None => {
+                let bytes = self.within(range)?;
+                Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU)
+            }
+        };
+        self.at = end;
+        Some(storage)
+    }
+
+    fn within(&self, range: Range<u64>) -> Option<Bytes> {
+        let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
+        self.whole.slice(start..end)
+    }
+}
+
+fn cut_short(stream: &Stream<'_>, key: &str, start: u64, needed: u64) -> Error {
+    let left = stream.len().saturating_sub(stream.at);
+    Error::new(ErrorKind::Truncated, format!("the data of storage '{key}' is cut short"))
+        .at(start)
+        .with_note(format!("it needs {needed} bytes, the file has {left} left"))
+        .with_help(CUT_SHORT)
 }
 
 struct Declared {
@@ -235,22 +309,35 @@ impl Storages<'_> {
                 return Err(Error::new(ErrorKind::Malformed, message).at(stream.at));
             };
             let start = stream.at;
-            let count = stream.take(8).map(|bytes| {
+            if declared.storage.is_some() {
+                let message = format!("storage '{key}' is in the list of storage keys twice");
+                return Err(Error::new(ErrorKind::Malformed, message).at(start));
+            }
+            // Who says what is to be thought of a file looks at all of it.
+            let far = stream.far.filter(|_| self.options.observer.is_none());
+            if let Some(source) = far {
+                let Some(storage) = stream.take_far(source, &key, declared) else {
+                    return Err(cut_short(stream, &key, start, declared.nbytes));
+                };
+                let skip = self.options.skip_data || self.options.is_meta();
+                let storage = if skip { Storage::meta(declared.nbytes) } else { storage };
+                let storage = restore(storage, &declared.location, self.options)?;
+                declared.storage = Some(storage.clone());
+                self.records.push(StorageRecord {
+                    key: key.into(),
+                    nbytes: declared.nbytes,
+                    dtype: declared.dtype,
+                    storage,
+                    place: Place::Offset(start + COUNT),
+                });
+                continue;
+            }
+            let count = stream.take_count()?.map(|bytes| {
                 let mut number = [0; 8];
                 number.copy_from_slice(&bytes);
                 i64::from_le_bytes(number)
             });
-            let cut_short = |stream: &Stream<'_>, needed: u64| {
-                let left = stream.whole.len() as u64 - stream.at;
-                Error::new(
-                    ErrorKind::Truncated,
-                    format!("the data of storage '{key}' is cut short"),
-                )
-                .at(start)
-                .with_note(format!("it needs {needed} bytes, the file has {left} left"))
-                .with_help(CUT_SHORT)
-            };
-            let Some(count) = count else { return Err(cut_short(stream, 8)) };
+            let Some(count) = count else { return Err(cut_short(stream, &key, start, COUNT)) };
             let nbytes = u64::try_from(count).ok().and_then(|n| n.checked_mul(declared.item_size));
             if nbytes != Some(declared.nbytes) {
                 let got = i128::from(count) * i128::from(declared.item_size);
@@ -261,17 +348,13 @@ impl Storages<'_> {
                     .with_note(format!("storage '{key}'")));
             }
             let at = stream.at;
-            let Some(bytes) = stream.take(declared.nbytes) else {
-                return Err(cut_short(stream, declared.nbytes));
+            let Some(storage) = stream.take_storage(declared) else {
+                return Err(cut_short(stream, &key, start, declared.nbytes));
             };
-            if declared.storage.is_some() {
-                let message = format!("storage '{key}' is in the list of storage keys twice");
-                return Err(Error::new(ErrorKind::Malformed, message).at(start));
-            }
             let storage = if self.options.skip_data || self.options.is_meta() {
                 Storage::meta(declared.nbytes)
             } else {
-                Storage::with_byte_order(bytes, ByteOrder::Little, declared.word, Device::CPU)
+                storage
             };
             let storage = restore(storage, &declared.location, self.options)?;
             declared.storage = Some(storage.clone());

@@ -14,14 +14,15 @@ mod zip;
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
 pub use zip::pickled_tensors;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use sconce_pickle::{AllowAll, Arena, Loaded, Machine, Node as PickleNode, Value};
-use sconce_source::{Limits, Source};
-use sconce_tensor::{DType, Device, Storage, Tensor};
+use sconce_source::{Bytes, Limits, Source};
+use sconce_tensor::{ByteOrder, DType, Device, LazyError, Storage, Tensor};
 
 use crate::globals::{GlobalUse, globals_of};
-use crate::identify::{FileKind, Identity, identify};
+use crate::identify::{FileKind, Identity, try_identify};
 use crate::info::{Info, StorageRecord};
 use crate::location::MapLocation;
 use crate::object::{Graph, NamedTensor, Node, Object, ObjectId, TensorClass, TensorObject, Walk};
@@ -76,7 +77,7 @@ impl Parts {
 
 /// Says what the source is and opens it accordingly.
 pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
-    let identity = identify(source);
+    let identity = try_identify(source)?;
     if let Some(observer) = &options.observer {
         observer.file(source, identity.kind);
     }
@@ -127,6 +128,48 @@ fn with_article(noun: &str) -> String {
         Some('a' | 'e' | 'i' | 'o') => format!("an {noun}"),
         _ => format!("a {noun}"),
     }
+}
+
+/// The beginning of a file that holds its first `pickles` pickles: all of a file in memory, of one in a store as
+/// much as is needed.
+fn beginning(source: &Source, pickles: usize, options: &LoadOptions) -> Result<Bytes, Error> {
+    const FIRST: u64 = 64 << 10;
+    let none = || Vec::new().into();
+    let len = source.len();
+    if source.in_memory().is_some() {
+        return Ok(source.slice(0..len)?.unwrap_or_else(none));
+    }
+    // Each pickle may be as long as the limit says.
+    let most = options.limits.pickle_bytes(len).saturating_mul(pickles as u64).min(len);
+    let mut size = FIRST.min(len);
+    loop {
+        let head = source.slice(0..size)?.unwrap_or_else(none);
+        if size >= most || holds(&head, pickles) {
+            return Ok(head);
+        }
+        size = size.saturating_mul(4).min(most);
+    }
+}
+
+/// Whether so many pickles end before the bytes do, or one of them is none.
+fn holds(bytes: &[u8], pickles: usize) -> bool {
+    let mut at = 0;
+    for _ in 0..pickles {
+        let mut end = None;
+        for instruction in sconce_pickle::instructions(&bytes[at..]) {
+            match instruction {
+                Ok(found) => end = Some(found.at as usize + found.raw.len()),
+                Err(error) => {
+                    let kind = error.kind();
+                    use sconce_pickle::ErrorKind as Kind;
+                    return !matches!(kind, Kind::Truncated | Kind::Exhausted);
+                }
+            }
+        }
+        let Some(end) = end else { return false };
+        at += end;
+    }
+    true
 }
 
 /// What the machine may hold for a pickle that takes `stored` bytes in its file.
@@ -322,6 +365,28 @@ fn restore(storage: Storage, location: &str, options: &LoadOptions) -> Result<St
 fn map_device(device: Device, options: &LoadOptions) -> Result<Device, Error> {
     let empty = Storage::from_bytes(Vec::new().into(), device.clone());
     restore(empty, &device.location(), options).map(|storage| storage.device().clone())
+}
+
+/// A storage that lies in the file as it is; of a store, it is read when it is first asked for. `None` where it
+/// does not lie inside the file.
+fn stored(
+    source: &Source,
+    range: Range<u64>,
+    order: ByteOrder,
+    word: usize,
+) -> Result<Option<Storage>, Error> {
+    if source.in_memory().is_some() {
+        let bytes = source.slice(range)?;
+        return Ok(bytes.map(|bytes| Storage::with_byte_order(bytes, order, word, Device::CPU)));
+    }
+    if range.start > range.end || range.end > source.len() {
+        return Ok(None);
+    }
+    let (source, nbytes) = (source.clone(), range.end - range.start);
+    let load = move || -> Result<Bytes, LazyError> {
+        Ok(source.slice(range.clone())?.ok_or("it lies outside the file")?)
+    };
+    Ok(Some(Storage::lazy_with_byte_order(nbytes, order, word, Device::CPU, Box::new(load))))
 }
 
 fn malformed(message: impl Into<String>) -> Error {

@@ -6,7 +6,7 @@ use sconce_pickle::{Arena, Node as PickleNode, Value};
 use sconce_source::Source;
 use sconce_tensor::{Device, Storage};
 
-use super::{Parts, build, finish, map_device, restore, storage_id, unpickle};
+use super::{Parts, beginning, build, finish, map_device, restore, storage_id, unpickle};
 use crate::identify::FileKind;
 use crate::info::Info;
 use crate::observe::PicklePlace;
@@ -17,7 +17,8 @@ use crate::{Error, ErrorKind};
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let mut warnings = Vec::new();
     let place = PicklePlace::alone("pickle", source.len());
-    let loaded = unpickle(source.bytes(), place, options, &mut warnings)?;
+    let bytes = beginning(source, 1, options)?;
+    let loaded = unpickle(&bytes, place, options, &mut warnings)?;
     let trailing_bytes = source.len() - loaded.consumed as u64;
     let is_number =
         matches!(loaded.arena.node(loaded.root), PickleNode::Int(_) | PickleNode::BigInt(_));

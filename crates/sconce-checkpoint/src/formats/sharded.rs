@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::path::{Component, Path};
 
-use sconce_source::Source;
+use sconce_source::{ReadAt, Source};
 
 use super::Parts;
 use crate::globals::Globals;
-use crate::identify::{FileKind, identify};
+use crate::identify::{FileKind, try_identify};
 use crate::info::Info;
 use crate::object::{Dict, DictKind, Graph, Node, ObjectId};
 use crate::options::LoadOptions;
@@ -17,13 +17,17 @@ use crate::{Error, ErrorKind, StateDict};
 
 pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let malformed = |message: &str| Error::new(ErrorKind::Malformed, message);
-    let json: serde_json::Value = serde_json::from_slice(source.bytes())
+    let json: serde_json::Value = serde_json::from_slice(source.bytes()?)
         .map_err(|error| malformed(&format!("the index is not valid JSON: {error}")))?;
     let map = json.get("weight_map").and_then(serde_json::Value::as_object);
     let map = map.ok_or_else(|| malformed("the index has no object \"weight_map\""))?;
-    let Some(folder) = source.path().map(|path| path.parent().unwrap_or(Path::new(""))) else {
-        let message = "an index names files beside it, so it must be opened by its path";
-        return Err(Error::new(ErrorKind::Caller, message));
+    let beside = match (source.store(), source.path()) {
+        (Some(store), _) => Beside::Store(source.name(), store),
+        (None, Some(path)) => Beside::Folder(path.parent().unwrap_or(Path::new(""))),
+        (None, None) => {
+            let message = "an index names files beside it, so it must be opened by its path";
+            return Err(Error::new(ErrorKind::Caller, message));
+        }
     };
     let mut shards: Vec<(String, Parts)> = Vec::new();
     let mut by_file: HashMap<&str, usize> = HashMap::new();
@@ -35,7 +39,7 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         let at = match by_file.get(file) {
             Some(&at) => at,
             None => {
-                shards.push((file.to_owned(), open_shard(folder, file, options)?));
+                shards.push((file.to_owned(), open_shard(&beside, file, options)?));
                 by_file.insert(file, shards.len() - 1);
                 shards.len() - 1
             }
@@ -45,20 +49,42 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
     gather(&shards, &wanted)
 }
 
-fn open_shard(folder: &Path, file: &str, options: &LoadOptions) -> Result<Parts, Error> {
+/// Where the files that an index names are.
+enum Beside<'s> {
+    Folder(&'s Path),
+    /// A store, and the name of the index in it.
+    Store(&'s str, &'s dyn ReadAt),
+}
+
+impl Beside<'_> {
+    fn open(&self, file: &str, options: &LoadOptions) -> Result<Source, sconce_source::Error> {
+        match self {
+            Beside::Folder(folder) => Source::open_with(folder.join(file), options.map_mode),
+            Beside::Store(index, store) => {
+                let folder = index.rfind('/').map_or("", |slash| &index[..=slash]);
+                let name = format!("{folder}{file}");
+                match store.beside(file) {
+                    Ok(store) => Ok(Source::from_boxed_store(name, store)),
+                    Err(source) => Err(sconce_source::Error::Io { path: name.into(), source }),
+                }
+            }
+        }
+    }
+}
+
+fn open_shard(beside: &Beside<'_>, file: &str, options: &LoadOptions) -> Result<Parts, Error> {
     let plain = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || file.is_empty() {
         let message =
             format!("the index names a file outside its folder: '{}'", file.escape_debug());
         return Err(Error::new(ErrorKind::Refused, message));
     }
-    let path = folder.join(file);
-    let source = Source::open_with(&path, options.map_mode).map_err(|error| {
+    let source = beside.open(file, options).map_err(|error| {
         Error::from(error)
             .with_note("the index names this shard")
             .with_help("fetch the missing shard, or open one shard by its own name")
     })?;
-    if identify(&source).kind == FileKind::ShardIndex {
+    if try_identify(&source)?.kind == FileKind::ShardIndex {
         let message = "a shard is itself an index";
         return Err(Error::new(ErrorKind::Malformed, message).in_file(source.name()));
     }

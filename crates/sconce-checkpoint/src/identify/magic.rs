@@ -41,7 +41,7 @@ static MAGICS: &[Magic] = &[
 /// TensorFlow's index of a checkpoint is a table of LevelDB's form, which ends so.
 const TABLE_END: [u8; 8] = 0xdb47_7524_8b80_fb57_u64.to_le_bytes();
 
-pub(super) fn find(bytes: &[u8]) -> Option<FileKind> {
+pub(super) fn find(bytes: &[u8], tail: &[u8]) -> Option<FileKind> {
     let stands_at =
         |at: usize, magic: &[u8]| bytes.get(at..).is_some_and(|rest| rest.starts_with(magic));
     if let Some(&(_, _, kind)) = MAGICS.iter().find(|(at, magic, _)| stands_at(*at, magic)) {
@@ -59,7 +59,7 @@ pub(super) fn find(bytes: &[u8]) -> Option<FileKind> {
     if is_windows_program(bytes) {
         return Some(FileKind::Pe);
     }
-    if bytes.ends_with(&TABLE_END) {
+    if tail.ends_with(&TABLE_END) {
         return Some(FileKind::TfCheckpoint);
     }
     None

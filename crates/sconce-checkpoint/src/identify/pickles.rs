@@ -14,7 +14,7 @@ const MAX_STEPS: usize = 256;
 /// Fewer opcodes than this prove nothing when a pickle of protocol 0 or 1 does not fill the file.
 const MIN_STEPS: usize = 8;
 
-pub(super) fn identify(bytes: &[u8]) -> Option<Identity> {
+pub(super) fn identify(bytes: &[u8], len: usize) -> Option<Identity> {
     let binary = matches!(bytes, [0x80, 2..=5, ..]);
     // Protocols 0 and 1 begin with the opcode of a value.
     if !binary
@@ -44,7 +44,7 @@ pub(super) fn identify(bytes: &[u8]) -> Option<Identity> {
             {
                 return Some(Identity::new(FileKind::Legacy, detail));
             }
-            let fills = bytes[machine.position()..].trim_ascii().is_empty();
+            let fills = bytes.len() == len && bytes[machine.position()..].trim_ascii().is_empty();
             (binary || steps >= MIN_STEPS || fills).then(|| {
                 let more = if fills { "" } else { ", with more after it" };
                 Identity::new(FileKind::Pickle, format!("{detail}{more}"))
@@ -52,7 +52,7 @@ pub(super) fn identify(bytes: &[u8]) -> Option<Identity> {
         }
         Ok(None) => Some(Identity::new(FileKind::Pickle, detail)),
         Err(Error::Exhausted { .. } | Error::Truncated { .. }) => {
-            let beyond = head.len() < bytes.len();
+            let beyond = head.len() < len;
             let certain = binary && (steps > 1 || beyond);
             (certain || steps >= MIN_STEPS && beyond).then(|| {
                 let cut = if beyond { "" } else { ", cut short" };

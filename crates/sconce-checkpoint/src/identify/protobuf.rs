@@ -6,13 +6,14 @@ use super::FileKind;
 const MAX_FIELDS: usize = 64;
 
 /// What a message may be whose outermost fields span the whole file.
-pub(super) fn identify(bytes: &[u8]) -> Option<FileKind> {
+pub(super) fn identify(bytes: &[u8], file_len: usize) -> Option<FileKind> {
     // Both begin with a version, field 1.
     let [0x08, 1..=31, ..] = bytes else { return None };
     let mut at = 0;
     let mut seen = [0u32; 32];
     for _ in 0..MAX_FIELDS {
-        if at == bytes.len() {
+        // A field may be longer than what is looked at.
+        if at == file_len || at >= bytes.len() {
             break;
         }
         let key = varint(bytes, &mut at)?;
@@ -23,7 +24,7 @@ pub(super) fn identify(bytes: &[u8]) -> Option<FileKind> {
             }
             2 => {
                 let len = usize::try_from(varint(bytes, &mut at)?).ok()?;
-                at = at.checked_add(len).filter(|end| *end <= bytes.len())?;
+                at = at.checked_add(len).filter(|end| *end <= file_len)?;
             }
             _ => return None,
         }
@@ -36,7 +37,7 @@ pub(super) fn identify(bytes: &[u8]) -> Option<FileKind> {
         return Some(FileKind::Onnx);
     }
     // SavedModel: saved_model_schema_version, meta_graphs.
-    (bytes[1] == 1 && seen[1] == 1 && seen[2] > 0 && only(&[1, 2]) && at == bytes.len())
+    (bytes[1] == 1 && seen[1] == 1 && seen[2] > 0 && only(&[1, 2]) && at == file_len)
         .then_some(FileKind::TfSavedModel)
 }
 

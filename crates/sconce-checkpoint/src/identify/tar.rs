@@ -1,19 +1,29 @@
 //! Tar files, and which of them are checkpoints.
 
+use std::borrow::Cow;
+
+use sconce_source::Source;
+
 use super::{FileKind, Identity};
 
 const BLOCK: usize = 512;
 /// Members that are looked at.
 const MAX_MEMBERS: usize = 64;
 
-pub(super) fn identify(bytes: &[u8]) -> Option<Identity> {
+pub(super) fn identify(source: &Source, head: &[u8]) -> Option<Identity> {
     let mut names = Vec::new();
     let mut at = 0usize;
+    let far = source.in_memory().is_none();
     while names.len() < MAX_MEMBERS
-        && let Some(block) = at.checked_add(BLOCK).and_then(|end| bytes.get(at..end))
-        && let Some((name, size)) = header(block)
+        && let Some(block) = block(source, head, at)
+        && let Some((name, size)) = header(&block)
     {
+        // Of a file that is far away, no more is read than is needed.
+        let enough = far && name.trim_start_matches("./") == "pickle";
         names.push(name);
+        if enough {
+            break;
+        }
         let blocks = size.div_ceil(BLOCK as u64).checked_mul(BLOCK as u64);
         let next = blocks.and_then(|size| (at as u64 + BLOCK as u64).checked_add(size));
         match next.and_then(|next| usize::try_from(next).ok()) {
@@ -36,6 +46,16 @@ pub(super) fn identify(bytes: &[u8]) -> Option<Identity> {
 }
 
 /// Name and size of the member that a block begins; `None` for what is no tar header.
+/// The block at `at`, which may lie behind what was read.
+fn block<'b>(source: &Source, head: &'b [u8], at: usize) -> Option<Cow<'b, [u8]>> {
+    let end = at.checked_add(BLOCK)?;
+    if let Some(block) = head.get(at..end) {
+        return Some(Cow::Borrowed(block));
+    }
+    let block = source.slice(at as u64..end as u64).ok()??;
+    Some(Cow::Owned(block.to_vec()))
+}
+
 fn header(block: &[u8]) -> Option<(String, u64)> {
     let sum: u64 = block
         .iter()

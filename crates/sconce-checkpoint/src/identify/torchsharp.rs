@@ -14,16 +14,16 @@ static ITEM_SIZES: [u64; 16] = [1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2]
 const MAX_DIMS: u64 = 16;
 
 /// What it holds, in words.
-pub(super) fn identify(bytes: &[u8]) -> Option<String> {
+pub(super) fn identify(bytes: &[u8], file_len: usize) -> Option<String> {
     let mut at = 0;
     if let Some(len) = tensor(bytes, &mut at)
-        && len == (bytes.len() - at) as u64
+        && len == (file_len - at) as u64
     {
         return Some("one tensor".to_owned());
     }
     if let Some(name) = short_name(bytes, 0)
         && OPTIMIZERS.contains(&name)
-        && bytes.len() > 1 + name.len()
+        && file_len > 1 + name.len()
     {
         return Some(format!("the state of {name}"));
     }
@@ -37,7 +37,7 @@ pub(super) fn identify(bytes: &[u8]) -> Option<String> {
     }
     at += name_len;
     let len = tensor(bytes, &mut at)?;
-    let left = (bytes.len() - at) as u64;
+    let left = (file_len - at) as u64;
     let fits = if count == 1 { len == left } else { len < left };
     let tensors = if count == 1 { "tensor" } else { "tensors" };
     fits.then(|| format!("a state dict of {count} {tensors}"))

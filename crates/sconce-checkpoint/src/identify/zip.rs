@@ -36,8 +36,7 @@ static CHECKPOINT_ENDINGS: [&str; 7] =
     [".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npy", ".pkl"];
 
 /// What a file is that begins as a zip file does.
-pub(super) fn identify(source: &Source) -> Option<Identity> {
-    let bytes = source.bytes();
+pub(super) fn identify(source: &Source, bytes: &[u8]) -> Option<Identity> {
     if !bytes.starts_with(LOCAL) && !bytes.starts_with(END) {
         return None;
     }
@@ -47,7 +46,8 @@ pub(super) fn identify(source: &Source) -> Option<Identity> {
             return Some(Identity::new(FileKind::TruncatedZip, first_record(bytes)));
         }
         Err(error) => {
-            if let Some(start) = archive_start(bytes).filter(|&start| start > 0) {
+            let start = source.in_memory().and_then(archive_start);
+            if let Some(start) = start.filter(|&start| start > 0) {
                 let detail = format!("the archive begins at byte {start}, behind another");
                 return Some(Identity::new(FileKind::PrefixedZip, detail));
             }

@@ -32,6 +32,13 @@ impl Progress {
         Progress(Arc::new(Mutex::new(state)))
     }
 
+    /// Counts from here on, when some of the work was done before.
+    pub fn begin_at(&self, done: u64) {
+        if let Ok(mut state) = self.0.lock() {
+            state.done = done;
+        }
+    }
+
     /// Counts `bytes` more.
     pub fn advance(&self, bytes: u64) {
         if let Ok(mut state) = self.0.lock() {

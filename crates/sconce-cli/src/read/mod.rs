@@ -3,4 +3,5 @@
 pub mod archive;
 pub mod open;
 pub mod paths;
+pub mod remote;
 pub mod several;

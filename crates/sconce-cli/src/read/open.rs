@@ -14,25 +14,33 @@ use crate::arguments::reading::{
 use crate::arguments::values::{self, Place};
 use crate::error::Failure;
 use crate::output::{self, ColorChoice, count};
+use crate::read::remote;
 
 /// Values that could not be read are named up to this number.
 const MOST_PROBLEMS: usize = 20;
 
 /// What a file argument is called in output.
 pub fn name(file: &OsStr) -> String {
+    if let Some(shown) = remote::shown(file) {
+        return shown;
+    }
     file.to_string_lossy().into_owned()
 }
 
 /// The last part of a path, for headings.
 pub fn short_name(file: &OsStr) -> String {
-    let path = Path::new(file);
-    path.file_name().unwrap_or(file).to_string_lossy().into_owned()
+    let name = name(file);
+    let last = Path::new(&name).file_name().map(|last| last.to_string_lossy().into_owned());
+    last.unwrap_or(name)
 }
 
-/// The bytes of a file, or of standard input for `-`.
+/// The bytes of a file, of standard input for `-`, or of what an address leads to.
 pub fn source(file: &OsStr, mode: MapMode, limits: &Limits) -> Result<Source, Failure> {
     if file == "-" {
         return Ok(Source::read("-", stdin().lock(), limits)?);
+    }
+    if remote::is_address(file) {
+        return remote::open(file);
     }
     Source::open_with(file, mode).map_err(|error| {
         let failure = Failure::from(error);

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::read::remote;
 use crate::select::glob::Glob;
 
 /// A file to look at.
@@ -23,6 +24,9 @@ pub fn expand(path: &OsStr, recursive: bool) -> Vec<Found> {
         return below(Path::new(path)).into_iter().map(found).collect();
     }
     let named = vec![Found { path: path.to_owned(), named: true }];
+    if remote::is_address(path) {
+        return named;
+    }
     let Some(text) = path.to_str() else { return named };
     if !Glob::is_pattern(text) || fs::symlink_metadata(path).is_ok() {
         return named;

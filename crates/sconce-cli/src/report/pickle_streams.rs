@@ -1,7 +1,7 @@
 //! The pickles of a file: where they start and what they are called.
 
 use sconce::archive::{Archive, TarArchive};
-use sconce::checkpoint::{FileKind, identify, pickle_limits};
+use sconce::checkpoint::{FileKind, pickle_limits, try_identify};
 use sconce::pickle::instructions;
 use sconce::source::{Bytes, Limits, MapMode};
 
@@ -45,12 +45,11 @@ pub fn streams(pickles: &Pickles) -> Result<Vec<Stream>, Failure> {
     let limits = &pickles.bounds.limits();
     let source = open::source(file, MapMode::Private, limits)?;
     let name = open::name(file);
-    let whole = source.slice(0..source.len()).unwrap_or_else(|| Vec::new().into());
     if source.is_empty() {
         return Err(Failure::unreadable("the file is empty").in_file(name));
     }
-    let kind = identify(&source).kind;
-    if whole.starts_with(b"PK\x03\x04") {
+    let kind = try_identify(&source)?.kind;
+    if source.starts_with(b"PK\x03\x04")? {
         let archive = Archive::open(source, limits);
         let archive = archive.map_err(|error| Failure::from(error).in_file(&name))?;
         return zip_record(&archive, record).map_err(|failure| failure.in_file(&name));
@@ -65,6 +64,7 @@ pub fn streams(pickles: &Pickles) -> Result<Vec<Stream>, Failure> {
         let stored = bytes.len() as u64;
         return Ok(vec![Stream::new(&member.name, bytes, 0, stored, limits)]);
     }
+    let whole = source.slice(0..source.len())?.unwrap_or_else(|| Vec::new().into());
     if kind == FileKind::Legacy {
         return legacy(&whole, record, limits).map_err(|failure| failure.in_file(&name));
     }

@@ -41,7 +41,7 @@ pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
         _ => (file.as_str(), None),
     };
     let bytes = open::source(path.as_ref(), MapMode::Off, &Limits::default())?;
-    let text = std::str::from_utf8(bytes.bytes())
+    let text = std::str::from_utf8(bytes.bytes()?)
         .map_err(|_| Failure::unreadable("this is no text").in_file(path))?;
     let source = Arc::new(Source::new(text).with_filename(path));
     let items = parse_module(&source).map_err(|error| {

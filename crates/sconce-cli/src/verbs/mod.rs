@@ -14,6 +14,8 @@ pub mod edit;
 pub mod extract;
 pub mod globals;
 pub mod graph;
+#[cfg(feature = "hub")]
+pub mod hub;
 pub mod identify;
 pub mod info;
 pub mod ls;

@@ -108,7 +108,7 @@ fn options(args: &ResaveArgs) -> Result<jit::SaveOptions, Failure> {
             .ok_or_else(|| Failure::usage(format!("--extra {extra}: write NAME=FILE")))?;
         let limits = open::limits(&args.input.load);
         let bytes = open::source(path.as_ref(), sconce::MapMode::Off, &limits)?;
-        options = options.extra_file(name, bytes.bytes());
+        options = options.extra_file(name, bytes.bytes()?);
     }
     Ok(options)
 }

@@ -220,15 +220,18 @@ fn one(found: &Found, policy: &Policy, limits: &Limits) -> Scanned {
         Ok(source) => source,
         Err(failure) => return failed(failure),
     };
-    let sha256 = policy.needs_hash().then(|| hash(&source));
+    let sha256 = match policy.needs_hash().then(|| hash(&source)).transpose() {
+        Ok(sha256) => sha256,
+        Err(failure) => return failed(failure),
+    };
     let mut report = scan(&source, limits);
     policy.apply(&mut report, sha256.as_deref());
     let skipped = (!found.named && is_no_model(&report)).then(|| report.format.description());
     Scanned { path, bytes: source.len(), sha256, result: Ok(report), skipped }
 }
 
-fn hash(source: &Source) -> String {
-    hex(&Sha256::digest(source.bytes()))
+fn hash(source: &Source) -> Result<String, Failure> {
+    Ok(hex(&Sha256::digest(source.bytes()?)))
 }
 
 /// Whether this is a file that lies beside models: text, a picture. Nothing unpickles it, and nothing in it was found.

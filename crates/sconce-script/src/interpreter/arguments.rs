@@ -108,6 +108,7 @@ impl Interpreter<'_> {
     }
 
     fn unpacked_keywords(&mut self, value: &Value) -> Outcome<Keywords> {
+        self.check_known(value)?;
         let Some(entries) = self.arena.dict(value) else {
             return self.type_error("argument after ** must be a mapping");
         };
@@ -269,6 +270,7 @@ impl Interpreter<'_> {
 
     /// An int argument.
     pub(super) fn int(&mut self, value: &Value) -> Outcome<i64> {
+        self.check_known(value)?;
         if let Some(value) = value.as_int() {
             return Ok(value);
         }
@@ -284,6 +286,7 @@ impl Interpreter<'_> {
     pub(super) fn string(&mut self, value: &Value) -> Outcome<Arc<str>> {
         match value {
             Value::Str(text) => Ok(Arc::clone(text)),
+            other if self.is_unknown(other) => self.refuse_unknown(other),
             other => {
                 let message = format!("expected str instance, {} found", self.type_name(other));
                 self.type_error(message)

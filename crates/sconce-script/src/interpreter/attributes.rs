@@ -71,7 +71,11 @@ impl Interpreter<'_> {
                     ("__module__", Code::Def(function)) => {
                         Some(Value::Str(Arc::clone(&function.module.name)))
                     }
-                    ("__doc__", _) => Some(Value::None),
+                    ("__doc__", _) => Some(self.own_docstring(value)),
+                    ("__dict__", _) => {
+                        let entries = function_attributes(&function.attributes);
+                        return self.dict_of(entries).map(Some);
+                    }
                     _ => None,
                 })
             }
@@ -94,9 +98,13 @@ impl Interpreter<'_> {
                 }
                 _ => Ok(None),
             },
-            Cell::Partial(Partial { function, args, keywords }) => {
+            Cell::Partial(Partial { function, args, keywords, attributes }) => {
+                if let Some(found) = attributes.get(name) {
+                    return Ok(Some(found.clone()));
+                }
                 let (function, args, keywords) = (function.clone(), args.clone(), keywords.clone());
                 match name {
+                    "__doc__" => Ok(Some(self.own_docstring(value))),
                     "func" => Ok(Some(function)),
                     "args" => self.new_tuple(args).map(Some),
                     "keywords" => self.dict_of(keywords).map(Some),
@@ -125,6 +133,22 @@ impl Interpreter<'_> {
                 }
                 _ => None,
             }),
+            Cell::Unknown(_) => self.unknown_attribute(value, name),
+            Cell::Path(text) => {
+                let text = Arc::clone(text);
+                self.path_attribute(value, &text, name)
+            }
+            Cell::File(_) => {
+                self.new_cell(Cell::BuiltinMethod(value.clone(), name.into())).map(Some)
+            }
+            Cell::Saved(saved) => {
+                let saved = saved.clone();
+                self.saved_attribute(value, &saved, name)
+            }
+            Cell::Archive(path) => {
+                let path = Arc::clone(path);
+                self.archive_attribute(value, &path, name)
+            }
             _ => self.method_of_builtin(value, name),
         }
     }
@@ -146,6 +170,9 @@ impl Interpreter<'_> {
     fn plain_attribute(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
         match value {
             Value::Namespace(module) => {
+                if self.namespace(module).is_some() {
+                    return self.attribute_of_file(&Arc::clone(module), name);
+                }
                 let key = (Arc::clone(&module.name), Arc::from(name));
                 if let Some(known) = self.globals.get(&key) {
                     return Ok(Some(known.clone()));
@@ -156,6 +183,11 @@ impl Interpreter<'_> {
                 let object = Object::Module(Arc::clone(module));
                 match self.loader.member(&object, name)? {
                     Some(object) => self.object(object).map(Some),
+                    None if self.execution.is_some() => {
+                        let what = format!("{}.{name}", module.name);
+                        let kind = crate::library::kind(&what);
+                        self.new_unknown(&what, None, kind, true).map(Some)
+                    }
                     None => Ok(None),
                 }
             }
@@ -222,7 +254,7 @@ impl Interpreter<'_> {
                 let entries = attributes.unwrap_or_default().into_iter().collect();
                 return self.dict_of(entries).map(Some);
             }
-            "__doc__" => return Ok(Some(Value::None)),
+            "__doc__" => return self.class_attribute(class, "__doc__"),
             "__module__" => {
                 let module = self.arena.class(&Value::Ref(class));
                 return Ok(module.map(|class| Value::Str(Arc::clone(&class.source.module.name))));
@@ -274,6 +306,11 @@ impl Interpreter<'_> {
     }
 
     fn class_attribute(&mut self, id: Id, name: &str) -> Outcome<Option<Value>> {
+        if name == "__doc__" {
+            // Not that of a class that it is derived from.
+            let own = self.arena.class(&Value::Ref(id)).and_then(|class| class.members.get(name));
+            return Ok(Some(own.cloned().unwrap_or_else(|| self.own_docstring(&Value::Ref(id)))));
+        }
         if let Some(member) = self.member(id, name) {
             return match self.arena.cell(&member) {
                 Some(Cell::Function(_)) => Ok(Some(member)),
@@ -284,7 +321,6 @@ impl Interpreter<'_> {
         Ok(match name {
             "__name__" | "__qualname__" => Some(Value::Str(Arc::clone(&class.name))),
             "__module__" => Some(Value::Str(Arc::clone(&class.source.module.name))),
-            "__doc__" => Some(Value::None),
             "__mro__" => {
                 let mut order = class.order.clone();
                 order.push(Value::library("builtins.object"));
@@ -313,7 +349,10 @@ impl Interpreter<'_> {
             "__init__" | "__setattr__" | "__delattr__" => {
                 Some(Value::library(&format!("builtins.object.{name}")))
             }
-            _ => None,
+            _ => match self.unknown_base(id) {
+                Some(base) => return self.unknown_attribute(&base, name),
+                None => None,
+            },
         })
     }
 
@@ -366,8 +405,7 @@ impl Interpreter<'_> {
         let id = match value {
             Value::Ref(id) => *id,
             Value::Namespace(module) => {
-                self.globals.insert((Arc::clone(&module.name), name.into()), new);
-                return Ok(());
+                return self.set_global(&Arc::clone(module), name, new);
             }
             // `torch.backends.cudnn.benchmark = True`
             Value::Library(base) if base.starts_with("torch.backends.") => return Ok(()),
@@ -399,6 +437,11 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Cell::Tensor(_) => self.set_tensor_attribute(id, name, new),
+            Cell::Partial(partial) => {
+                partial.attributes.insert(name.into(), new);
+                Ok(())
+            }
+            Cell::Unknown(_) => Ok(()),
             _ => {
                 let message =
                     format!("'{}' object has no attribute '{name}'", self.type_name(value));
@@ -539,11 +582,24 @@ impl Interpreter<'_> {
                 Cell::Partial(_) => "partial",
                 Cell::Scope(_) => "frame",
                 Cell::Plain => "object",
+                Cell::Unknown(_) => "unknown",
+                Cell::File(_) => "TextIOWrapper",
+                Cell::Path(_) => "PosixPath",
+                Cell::Saved(saved) => {
+                    let object = saved.checkpoint.root().other(saved.id);
+                    return object.class_name().rsplit('.').next().unwrap_or_default().into();
+                }
+                Cell::Archive(_) => "RecursiveScriptModule",
                 Cell::Exception(exception) => return self.class_name(&exception.class),
             },
         };
         name.into()
     }
+}
+
+/// What Python code set on a function, by name.
+fn function_attributes(attributes: &super::Attributes) -> Vec<(Arc<str>, Value)> {
+    attributes.iter().map(|(name, value)| (Arc::clone(name), value.clone())).collect()
 }
 
 fn starts_large(name: &str) -> bool {

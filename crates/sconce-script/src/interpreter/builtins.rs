@@ -95,6 +95,10 @@ impl Interpreter<'_> {
                 self.sequence_method(receiver, name, LibraryArguments::new(name, args, keywords))
             }
             Cell::Tensor(_) => self.tensor_method(receiver, name, args, keywords),
+            Cell::File(_) => self.file_method(receiver, name, args),
+            Cell::Path(_) => self.path_method(receiver, name, args),
+            Cell::Saved(_) => self.saved_method(receiver, name, &args, &keywords),
+            Cell::Archive(_) => self.archive_method(receiver, name, &args, &keywords),
             Cell::Slice(start, stop, step) => {
                 let (start, stop, step) = (start.clone(), stop.clone(), step.clone());
                 let length = match args.first() {
@@ -144,7 +148,11 @@ impl Interpreter<'_> {
             }
             "callable" => {
                 let value = self.needed(&mut given, 0, "object")?;
-                Value::Bool(self.is_callable(&value))
+                self.check_known(&value)?;
+                Value::Bool(match self.execution.is_some() {
+                    true => self.is_callable_at_all(&value),
+                    false => self.is_callable(&value),
+                })
             }
             "getattr" | "hasattr" | "setattr" | "delattr" => {
                 self.attribute_function(name, &mut given)?
@@ -152,6 +160,11 @@ impl Interpreter<'_> {
             "dir" => {
                 let value = self.needed(&mut given, 0, "object")?;
                 let names: Vec<Arc<str>> = match &value {
+                    Value::Namespace(module) if self.namespace(module).is_some() => {
+                        let mut names = self.names_of_file(module);
+                        names.sort();
+                        names
+                    }
                     Value::Namespace(module) => module.names().to_vec(),
                     Value::Ref(id) => self.own_names(*id),
                     _ => return self.unknown_function("dir()"),

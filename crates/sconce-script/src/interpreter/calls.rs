@@ -23,8 +23,42 @@ impl Interpreter<'_> {
             return self.plain_super(frame);
         }
         let callee = self.evaluate(frame, &call.func)?;
+        if call.arguments.is_empty()
+            && let Some(names) = self.own_variables(frame, &callee)?
+        {
+            return Ok(names);
+        }
         let (args, keywords) = self.evaluate_arguments(frame, &call.arguments)?;
         self.call(&callee, args, keywords)
+    }
+
+    /// `globals()`, `locals()`, `vars()` and `dir()` without arguments, of a file that runs.
+    fn own_variables(&mut self, frame: &Frame, callee: &Value) -> Outcome<Option<Value>> {
+        let Value::Library(name) = callee else { return Ok(None) };
+        let Some(names) = self.namespace(&frame.module) else { return Ok(None) };
+        match (&**name, frame.scope) {
+            ("builtins.globals", _) | ("builtins.locals" | "builtins.vars", None) => {
+                Ok(Some(Value::Ref(names)))
+            }
+            ("builtins.dir", None) => {
+                let mut names = self.names_of_file(&frame.module);
+                names.sort();
+                self.new_list(names.into_iter().map(Value::Str).collect()).map(Some)
+            }
+            ("builtins.locals" | "builtins.vars", Some(_)) => {
+                let scope = self.function_scope(frame);
+                let scope = scope.and_then(|id| self.arena.scope(&Value::Ref(id)));
+                let mut variables: Vec<(Arc<str>, Value)> = scope
+                    .map(|scope| scope.variables.iter())
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, value)| (Arc::clone(name), value.clone()))
+                    .collect();
+                variables.sort_by(|one, other| one.0.cmp(&other.0));
+                self.dict_of(variables).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// `super()` without arguments, in a method.
@@ -69,6 +103,10 @@ impl Interpreter<'_> {
                 self.call_builtin_method(&receiver, &name, args, keywords)
             }
             Cell::Class(_) => self.instantiate(*id, args, keywords),
+            Cell::Unknown(unknown) => {
+                let unknown = unknown.clone();
+                self.call_unknown(&unknown, &args, &keywords)
+            }
             Cell::Partial(partial) => {
                 let partial = partial.clone();
                 let mut all = partial.args;

@@ -122,6 +122,9 @@ impl Interpreter<'_> {
         if let Some(class) = self.arena.class(base) {
             return Ok(class.kind.clone());
         }
+        if self.is_unknown(base) {
+            return Ok(ClassKind::Plain);
+        }
         let Value::Library(name) = base else {
             let message =
                 format!("a {} as the base of a class is not supported", self.type_name(base));
@@ -337,6 +340,16 @@ impl Interpreter<'_> {
     ) -> Outcome<Value> {
         let Some(class) = self.arena.class_mut(id) else { return refuse("no class") };
         let (name, kind) = (Arc::clone(&class.name), class.kind.clone());
+        if let Some(base) = self.unknown_base(id) {
+            let what = format!("an object of '{name}'");
+            let what = match self.arena.unknown(&base) {
+                Some(base) => format!("{what}, which is derived from {}", base.what),
+                None => format!("{what}, which is derived from {}", self.class_name(&base)),
+            };
+            let why = self.arena.unknown(&base).and_then(|base| base.why.clone());
+            let kind = library::NameKind::Callable;
+            return self.new_unknown(&what, why, kind, true);
+        }
         if self.member(id, "__new__").is_some() {
             return refuse(format!("the class '{name}' has a __new__, which is not supported"));
         }
@@ -384,6 +397,29 @@ impl Interpreter<'_> {
             None => {}
         }
         Ok(made)
+    }
+
+    /// A class of a library that a class is derived from, whose objects are not known, where files run.
+    pub(super) fn unknown_base(&self, id: Id) -> Option<Value> {
+        /// Classes that add methods and no parameters.
+        const MIXINS: &[&str] = &[
+            "huggingface_hub.PyTorchModelHubMixin",
+            "huggingface_hub.ModelHubMixin",
+            "torch.utils.data.Dataset",
+        ];
+        self.execution.as_ref()?;
+        let is_unknown = |base: &&Value| match base {
+            Value::Library(name) => {
+                !PLAIN_BASES.contains(&&**name)
+                    && !MIXED_IN.contains(&&**name)
+                    && !MIXINS.contains(&&**name)
+                    && !name.starts_with("enum.")
+                    && !name.starts_with("typing.")
+                    && !self.is_library_exception(name)
+            }
+            base => self.arena.unknown(base).is_some_and(|base| !MIXINS.contains(&&*base.what)),
+        };
+        self.arena.class(&Value::Ref(id))?.order.iter().find(is_unknown).cloned()
     }
 
     fn has_exception_base(&self, id: Id) -> bool {
@@ -472,7 +508,7 @@ impl Interpreter<'_> {
             }
         }
         let init = Value::library(libraries::DATA_CLASS_INIT);
-        let init = Partial { function: init, args: vec![value.clone()], keywords: Vec::new() };
+        let init = Partial::new(init, vec![value.clone()], Vec::new());
         let init = self.new_cell(Cell::Partial(init))?;
         if let Some(class) = self.arena.class_mut(*id) {
             class.kind = ClassKind::DataClass(fields);

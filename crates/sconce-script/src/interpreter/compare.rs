@@ -52,6 +52,7 @@ impl Interpreter<'_> {
                 Cell::Dict(dict) | Cell::Set(dict) => !dict.is_empty(),
                 Cell::Range(start, stop, step) => range_length(*start, *stop, *step) > 0,
                 Cell::Tensor(_) => return self.tensor_truth(value),
+                Cell::Unknown(_) => return self.refuse_unknown(value),
                 Cell::Instance(instance) => {
                     let class = instance.class;
                     if let Some(method) = self.member(class, "__bool__") {
@@ -77,6 +78,9 @@ impl Interpreter<'_> {
 
     fn equality(&mut self, left: &Value, right: &Value) -> Outcome<Value> {
         self.step()?;
+        if let Some(unknown) = self.unknown_result(left, right)? {
+            return Ok(unknown);
+        }
         let plain = match (left, right) {
             (Value::Str(left), Value::Str(right)) => Some(left == right),
             (Value::Device(left), Value::Device(right)) => Some(left == right),
@@ -208,6 +212,9 @@ impl Interpreter<'_> {
 
     /// One comparison.
     pub(super) fn compare(&mut self, op: CmpOp, left: &Value, right: &Value) -> Outcome<Value> {
+        if let Some(unknown) = self.unknown_result(left, right)? {
+            return Ok(unknown);
+        }
         let symbol = match op {
             CmpOp::Is => return Ok(Value::Bool(left.is(right))),
             CmpOp::IsNot => return Ok(Value::Bool(!left.is(right))),
@@ -395,6 +402,7 @@ impl Interpreter<'_> {
                     }
                     Key::Ref(*id)
                 }
+                Cell::Unknown(_) => return self.refuse_unknown(value),
                 _ => Key::Ref(*id),
             },
         })
@@ -402,6 +410,19 @@ impl Interpreter<'_> {
 
     /// `isinstance(value, class)`
     pub(super) fn is_instance(&mut self, value: &Value, class: &Value) -> Outcome<bool> {
+        if let Some(unknown) = self.arena.unknown(value) {
+            let may_be_module = unknown.may_be_module;
+            // What the standard library makes is neither tensor nor module.
+            let is_of_torch = match class {
+                Value::Library(name) => name.starts_with("torch."),
+                other => self.is_module_class(other)?,
+            };
+            return match is_of_torch && !may_be_module {
+                true => Ok(false),
+                false => self.refuse_unknown(value),
+            };
+        }
+        self.check_known(class)?;
         if let Some(tuple) = self.arena.tuple(class) {
             let classes = tuple.items.clone();
             for class in &classes {

@@ -197,7 +197,7 @@ impl Interpreter<'_> {
     }
 
     fn lambda(&mut self, frame: &Frame, lambda: &py::ExprLambda) -> Outcome<Value> {
-        let key = (Arc::clone(&frame.module.name), lambda.start().to_u32());
+        let key = (Arc::clone(frame.module.key()), lambda.start().to_u32());
         let known = match self.texts.get(&key) {
             Some(Text::Lambda(known)) => Arc::clone(known),
             _ => {

@@ -13,6 +13,9 @@ impl Interpreter<'_> {
         if let Value::Str(text) = value {
             return Ok(text.to_string());
         }
+        if let Some(Cell::Path(text)) = self.arena.cell(value) {
+            return Ok(text.to_string());
+        }
         if self.is_exception(value) {
             return Ok(self.text_of_exception(value));
         }
@@ -115,6 +118,8 @@ impl Interpreter<'_> {
                 let sizes = tensor.tensor.sizes().to_vec();
                 Ok(format!("tensor of sizes {sizes:?}"))
             }
+            Cell::Unknown(_) => self.refuse_unknown(value),
+            Cell::Path(text) => Ok(format!("PosixPath({})", quoted(text))),
             _ => Ok(format!("<{}>", self.type_name(value))),
         }
     }

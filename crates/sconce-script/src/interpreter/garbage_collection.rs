@@ -41,6 +41,9 @@ impl Interpreter<'_> {
         self.globals.values().for_each(|value| search.value(value));
         self.definitions.values().for_each(|value| search.value(value));
         self.handled.iter().for_each(|value| search.value(value));
+        if let Some(execution) = &self.execution {
+            execution.roots().for_each(|id| search.id(id));
+        }
         for at in 0..mark {
             search.cell(self.arena.at(at));
         }
@@ -157,12 +160,19 @@ impl Search {
                 self.value(&partial.function);
                 self.values(&partial.args);
                 self.values(partial.keywords.iter().map(|(_, value)| value));
+                self.attributes(&partial.attributes);
             }
             Cell::Exception(exception) => {
                 self.value(&exception.class);
                 self.values(&exception.args);
             }
-            Cell::Range(..) | Cell::Plain => {}
+            Cell::Range(..)
+            | Cell::Plain
+            | Cell::Unknown(_)
+            | Cell::File(_)
+            | Cell::Path(_)
+            | Cell::Saved(_)
+            | Cell::Archive(_) => {}
         }
     }
 }

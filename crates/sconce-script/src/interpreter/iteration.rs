@@ -40,6 +40,8 @@ impl Interpreter<'_> {
                         .collect());
                 }
                 Cell::Tensor(_) => return self.tensor_items(value),
+                Cell::Unknown(_) => return self.refuse_unknown(value),
+                Cell::File(_) => return self.lines_of_file(value),
                 Cell::Class(_) => match self.enum_members(value) {
                     Some(members) => members,
                     None => return self.not_iterable(value),
@@ -133,6 +135,7 @@ impl Interpreter<'_> {
                 Some(members) => members.len(),
                 None => return self.no_length(value),
             },
+            Some(Cell::Unknown(_)) => return self.refuse_unknown(value),
             Some(Cell::Instance(_)) => {
                 let length = match self.attribute_or_none(value, "__len__")? {
                     Some(method) => self.call(&method, Vec::new(), Vec::new())?,
@@ -207,6 +210,7 @@ impl Interpreter<'_> {
             }
             Some(Cell::Tensor(_)) => self.tensor_item(base, index),
             Some(Cell::Class(_)) => self.class_item(base, index),
+            Some(Cell::Unknown(_)) => self.unknown_item(base),
             Some(Cell::Instance(_)) => self.call_method(base, "__getitem__", vec![index.clone()]),
             _ => {
                 let message = format!("'{}' object is not subscriptable", self.type_name(base));
@@ -274,6 +278,7 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Cell::Tensor(_) => self.set_tensor_item(base, index, &new),
+            Cell::Unknown(_) => Ok(()),
             Cell::Instance(_) => {
                 self.call_method(base, "__setitem__", vec![index.clone(), new]).map(drop)
             }

@@ -75,6 +75,7 @@ const ANSWERS: &[(&str, bool)] = &[
 /// Whether calls of a function or class are answered here, whatever its source says.
 pub(super) fn answers(name: &str) -> bool {
     INERT.contains(&name)
+        || super::execution::answers(name)
         || IGNORED.contains(&name)
         || ANSWERS.iter().any(|(known, _)| *known == name)
 }
@@ -130,9 +131,12 @@ impl Interpreter<'_> {
         }
         if IGNORED.contains(&name) || name.starts_with("logging.") {
             return Ok(match name {
-                "logging.getLogger" => Value::library("logging.Logger"),
+                "logging.getLogger" => Value::library("logging.Logger()"),
                 _ => Value::None,
             });
+        }
+        if let Some(unknown) = self.call_with_unknown(name, &args, &keywords)? {
+            return Ok(unknown);
         }
         if name.rsplit('.').next().is_some_and(|name| name.starts_with("has_torch_function")) {
             return Ok(Value::Bool(false));
@@ -141,6 +145,10 @@ impl Interpreter<'_> {
             return Ok(Value::Bool(*answer));
         }
         let mut given = LibraryArguments::new(name, args, keywords);
+        if let Some(result) = self.call_of_execution(name, &mut given)? {
+            self.done(given)?;
+            return Ok(result);
+        }
         if let Some(result) = self.call_known(name, &mut given)? {
             self.done(given)?;
             return Ok(result);
@@ -189,14 +197,14 @@ impl Interpreter<'_> {
                 let function = Value::library("sconce.dispatch");
                 let settings = self.dict_of(keywords)?;
                 let args = vec![settings];
-                self.new_cell(Cell::Partial(Partial { function, args, keywords: Vec::new() }))?
+                self.new_cell(Cell::Partial(Partial::new(function, args, Vec::new())))?
             }
             "sconce.dispatch" => self.dispatch(given)?,
             // What it refers to does not go away here.
             "weakref.ref" => {
                 let args = vec![self.needed(given, 0, "object")?];
                 let function = Value::library("sconce.referent");
-                self.new_cell(Cell::Partial(Partial { function, args, keywords: Vec::new() }))?
+                self.new_cell(Cell::Partial(Partial::new(function, args, Vec::new())))?
             }
             "sconce.referent" => self.needed(given, 0, "object")?,
             "torch.typename" => {
@@ -222,27 +230,24 @@ impl Interpreter<'_> {
                 let function = self.needed(given, 0, "func")?;
                 let (args, keywords) = (given.rest(), given.named());
                 self.spend_items(args.len() + keywords.len())?;
-                self.new_cell(Cell::Partial(Partial { function, args, keywords }))?
+                self.new_cell(Cell::Partial(Partial::new(function, args, keywords)))?
             }
             "functools.wraps" => {
                 let wrapped = self.needed(given, 0, "wrapped")?;
                 drop((given.rest(), given.named()));
                 let function = Value::library("functools.update_wrapper");
                 let keywords = vec![("wrapped".into(), wrapped)];
-                self.new_cell(Cell::Partial(Partial { function, args: Vec::new(), keywords }))?
+                self.new_cell(Cell::Partial(Partial::new(function, Vec::new(), keywords)))?
             }
             "functools.update_wrapper" => {
                 let wrapper = self.needed(given, 0, "wrapper")?;
                 let wrapped = self.needed(given, 1, "wrapped")?;
-                let name = self.attribute_or_none(&wrapped, "__name__")?;
-                if let Value::Ref(id) = wrapper
-                    && let Some(function) = self.arena.function_mut(id)
-                {
-                    function.attributes.insert("__wrapped__".into(), wrapped);
-                    if let Some(name) = name {
-                        function.attributes.insert("__name__".into(), name);
+                for name in ["__name__", "__doc__", "__module__"] {
+                    if let Some(value) = self.attribute_or_none(&wrapped, name)? {
+                        self.set_attribute(&wrapper, name, value)?;
                     }
                 }
+                self.set_attribute(&wrapper, "__wrapped__", wrapped)?;
                 wrapper
             }
             "functools.reduce" => {
@@ -309,6 +314,10 @@ impl Interpreter<'_> {
                 given.take(0, "typ");
                 self.needed(given, 1, "val")?
             }
+            "typing.TypeVar" | "typing.ParamSpec" if self.execution.is_some() => {
+                drop((given.rest(), given.named()));
+                Value::library("typing.TypeVar()")
+            }
             "typing.TypeVar" | "typing.NewType" | "typing.ParamSpec" => {
                 drop((given.rest(), given.named()));
                 Value::library("typing.Any")
@@ -329,7 +338,7 @@ impl Interpreter<'_> {
             "dataclasses.field" => {
                 let keywords = given.named();
                 let function = Value::library(name);
-                self.new_cell(Cell::Partial(Partial { function, args: Vec::new(), keywords }))?
+                self.new_cell(Cell::Partial(Partial::new(function, Vec::new(), keywords)))?
             }
             "enum.auto" => Value::library("enum.auto()"),
             "enum.unique" => self.needed(given, 0, "enumeration")?,

@@ -14,6 +14,7 @@ mod classes;
 mod compare;
 mod control_flow;
 mod dicts;
+mod execution;
 mod expressions;
 mod formatting;
 mod garbage_collection;
@@ -49,6 +50,8 @@ use crate::nesting;
 use crate::objects;
 
 use control_flow::{Outcome, refuse};
+pub(crate) use execution::{Hubconf, Made, MadeObject};
+
 use value::{Arena, Attributes, Cell, Id, Value};
 
 /// How deep calls may nest.
@@ -94,6 +97,8 @@ pub(crate) fn construct(
 /// Runs Python.
 pub(super) struct Interpreter<'w> {
     loader: &'w mut ModuleLoader,
+    /// Where files are run from top to bottom.
+    execution: Option<execution::Execution<'w>>,
     arena: Arena,
     /// The file whose names the expression is of.
     entry: Option<Arc<Module>>,
@@ -121,6 +126,8 @@ pub(super) struct Interpreter<'w> {
     made_tensor_bytes: usize,
     calls: usize,
     levels: usize,
+    /// Whether something of what may be spent is used up.
+    is_exhausted: bool,
 }
 
 /// The tree of something that is defined within a function.
@@ -146,6 +153,7 @@ impl<'w> Interpreter<'w> {
             memory: Memory::new(limits.memory),
             limits,
             loader,
+            execution: None,
             arena: Arena::default(),
             entry: None,
             globals: FxHashMap::default(),
@@ -161,6 +169,7 @@ impl<'w> Interpreter<'w> {
             made_tensor_bytes: 0,
             calls: 0,
             levels: 0,
+            is_exhausted: false,
         }
     }
 
@@ -207,11 +216,13 @@ impl<'w> Interpreter<'w> {
     #[cold]
     fn look(&mut self) -> Outcome<()> {
         if self.steps > self.limits.steps {
+            self.is_exhausted = true;
             return refuse(format!("step limit of {} exceeded", self.limits.steps));
         }
         if let (Some(deadline), Some(time)) = (self.deadline, self.limits.time)
             && Instant::now() > deadline
         {
+            self.is_exhausted = true;
             return refuse(format!("time limit of {} s exceeded", time.as_secs_f64()));
         }
         self.ask(0)
@@ -219,7 +230,9 @@ impl<'w> Interpreter<'w> {
 
     /// Asks for bytes on top of what is held.
     fn ask(&mut self, bytes: usize) -> Outcome<()> {
-        self.memory.ask(bytes).or_else(|error| refuse(error.message().to_owned()))
+        let asked = self.memory.ask(bytes);
+        self.is_exhausted |= asked.is_err();
+        asked.or_else(|error| refuse(error.message().to_owned()))
     }
 
     /// Counts bytes that are about to be held.
@@ -232,9 +245,11 @@ impl<'w> Interpreter<'w> {
     }
 
     /// Whether what is known to be held is not too much.
-    fn check_bytes(&self) -> Outcome<()> {
+    fn check_bytes(&mut self) -> Outcome<()> {
         let Some(most) = self.limits.memory else { return Ok(()) };
-        match self.bytes.saturating_add(self.tensor_bytes) > most {
+        let is_over = self.bytes.saturating_add(self.tensor_bytes) > most;
+        self.is_exhausted |= is_over;
+        match is_over {
             true => refuse(format!("memory limit of {} exceeded", size_text(most))),
             false => Ok(()),
         }

@@ -34,6 +34,9 @@ impl Interpreter<'_> {
         if op == UnaryOp::Not {
             return self.truth(operand).map(|value| Value::Bool(!value));
         }
+        if let Some(unknown) = self.unknown_result(operand, operand)? {
+            return Ok(unknown);
+        }
         if self.arena.tensor(operand).is_some() {
             let symbol = match op {
                 UnaryOp::USub => "-",
@@ -78,6 +81,7 @@ impl Interpreter<'_> {
         right: &Value,
     ) -> Outcome<Value> {
         let (symbol, method, _) = names(op);
+        self.check_known(right)?;
         if self.arena.tensor(left).is_some() {
             return self.tensor_in_place(symbol, left, right);
         }
@@ -123,6 +127,14 @@ impl Interpreter<'_> {
     /// `left op right`
     pub(super) fn binary(&mut self, op: Operator, left: &Value, right: &Value) -> Outcome<Value> {
         let (symbol, method, reflected) = names(op);
+        if let Some(unknown) = self.unknown_result(left, right)? {
+            return Ok(unknown);
+        }
+        if op == Operator::Div
+            && let Some(joined) = self.joined_paths(left, right)?
+        {
+            return Ok(joined);
+        }
         if self.arena.tensor(left).is_some() || self.arena.tensor(right).is_some() {
             return self.tensor_binary(symbol, left, right);
         }

@@ -9,7 +9,7 @@ use sconce_tensor::DType;
 
 use super::control_flow::{Outcome, refuse};
 use super::value::{DeclaredScope, Id, Value};
-use super::{EXPRESSION, Frame, Interpreter, builtins};
+use super::{EXPRESSION, Frame, Interpreter, builtins, execution};
 use crate::library;
 use crate::loader::{Module, Object, PyFunction};
 
@@ -59,6 +59,12 @@ impl Interpreter<'_> {
             Some(entry) if &*module.name == EXPRESSION => &Arc::clone(entry),
             _ => module,
         };
+        if self.namespace(module).is_some() {
+            return match self.namespace_value(module, name) {
+                Some(known) => Ok(Some(known)),
+                None => self.builtin_name(name),
+            };
+        }
         let key = (Arc::clone(&module.name), Arc::from(name));
         if let Some(known) = self.globals.get(&key) {
             return Ok(Some(known.clone()));
@@ -77,6 +83,27 @@ impl Interpreter<'_> {
         match self.loader.lookup(module, name)? {
             Some(object) => self.object(object).map(Some),
             None => self.bound_by_statements(module, name),
+        }
+    }
+
+    /// A name that every file that runs knows.
+    fn builtin_name(&mut self, name: &str) -> Outcome<Option<Value>> {
+        // Exceptions by their older names.
+        let name = match name {
+            "IOError" | "EnvironmentError" => "OSError",
+            other => other,
+        };
+        if let Some(builtin) = builtins::named(name) {
+            return Ok(Some(Value::library(builtin)));
+        }
+        if name == "NotImplemented" {
+            return Ok(Some(Value::NotImplemented));
+        }
+        let full = format!("builtins.{name}");
+        let is_known = library::free(name).is_some_and(|found| found.starts_with("builtins."));
+        match is_known || execution::is_builtin(name) {
+            true => self.library_value(&full).map(Some),
+            false => Ok(None),
         }
     }
 
@@ -177,6 +204,9 @@ impl Interpreter<'_> {
         {
             return self.object(object);
         }
+        if let Some(value) = self.machine_value(name)? {
+            return Ok(value);
+        }
         Ok(match library::global(name) {
             Some(Global::Constant(Constant::Int(value))) => Value::Int(value),
             Some(Global::Constant(Constant::Float(value))) => Value::Float(value),
@@ -190,6 +220,12 @@ impl Interpreter<'_> {
                     self.new_tuple(parts)?
                 }
                 "typing.TYPE_CHECKING" => Value::Bool(false),
+                _ if self.execution.is_some()
+                    && library::kind(name) == library::NameKind::Value
+                    && !name.ends_with("()") =>
+                {
+                    self.new_unknown(name, None, library::NameKind::Value, false)?
+                }
                 _ => Value::library(name),
             },
         })
@@ -198,8 +234,7 @@ impl Interpreter<'_> {
     /// Binds a name where code runs.
     pub(super) fn bind(&mut self, frame: &Frame, name: &str, value: Value) -> Outcome<()> {
         let Some(scope) = frame.scope else {
-            self.globals.insert((Arc::clone(&frame.module.name), name.into()), value);
-            return Ok(());
+            return self.set_global(&frame.module, name, value);
         };
         let mut at = Some(scope);
         if let Some(outside) = self.declared(scope, name) {
@@ -209,8 +244,7 @@ impl Interpreter<'_> {
             };
         }
         let Some(at) = at else {
-            self.globals.insert((Arc::clone(&frame.module.name), name.into()), value);
-            return Ok(());
+            return self.set_global(&frame.module, name, value);
         };
         self.spend(size_of::<Value>())?;
         if let Some(scope) = self.arena.scope_mut(at) {
@@ -223,7 +257,7 @@ impl Interpreter<'_> {
     pub(super) fn unbind(&mut self, frame: &Frame, name: &str) -> Outcome<()> {
         let removed = match frame.scope.and_then(|id| self.arena.scope_mut(id)) {
             Some(scope) => scope.variables.remove(name),
-            None => self.globals.remove(&(Arc::clone(&frame.module.name), name.into())),
+            None => self.remove_global(&frame.module, name),
         };
         match removed {
             Some(_) => Ok(()),

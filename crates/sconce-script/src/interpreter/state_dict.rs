@@ -11,11 +11,11 @@ use super::control_flow::{Outcome, refuse};
 use super::value::Value;
 
 /// A tensor that a module keeps, by its name in state dicts.
-struct Slot {
-    name: String,
-    tensor: Value,
+pub(super) struct Slot {
+    pub(super) name: String,
+    pub(super) tensor: Value,
     /// Whether old state dicts are without it: `num_batches_tracked` of batch normalisation.
-    is_optional: bool,
+    pub(super) is_optional: bool,
 }
 
 impl Interpreter<'_> {
@@ -104,7 +104,7 @@ impl Interpreter<'_> {
     }
 
     /// What a module and the modules in it keep, in PyTorch's order.
-    fn slots(&mut self, module: &Value) -> Outcome<Vec<Slot>> {
+    pub(super) fn slots(&mut self, module: &Value) -> Outcome<Vec<Slot>> {
         let mut slots = Vec::new();
         self.add_slots(module, "", &mut slots)?;
         Ok(slots)
@@ -155,7 +155,7 @@ impl Interpreter<'_> {
 }
 
 /// `Missing key(s) in state_dict: "a", "b". `
-fn listed<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn listed<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     (!names.is_empty()).then(|| format!("{what} key(s) in state_dict: {}. ", names.join(", ")))
 }

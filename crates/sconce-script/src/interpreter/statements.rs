@@ -17,9 +17,10 @@ impl Interpreter<'_> {
         for statement in statements {
             self.step()?;
             let flow = self.nested(|this| this.run_one(frame, statement));
-            match flow.map_err(|stop| stop.or_at(|| frame.place(statement)))? {
-                Flow::Next => {}
-                other => return Ok(other),
+            match flow.map_err(|stop| stop.or_at(|| frame.place(statement))) {
+                Ok(Flow::Next) => {}
+                Ok(other) => return Ok(other),
+                Err(stop) => self.recovered(frame, statement, stop)?,
             }
         }
         Ok(Flow::Next)
@@ -88,7 +89,7 @@ impl Interpreter<'_> {
                 self.bind(frame, &def.name, value)?;
             }
             py::Stmt::ClassDef(def) => {
-                let key = (Arc::clone(&frame.module.name), def.start().to_u32());
+                let key = (Arc::clone(frame.module.key()), def.start().to_u32());
                 let def = match self.texts.get(&key) {
                     Some(Text::Class(def)) => Arc::clone(def),
                     _ => {
@@ -99,6 +100,12 @@ impl Interpreter<'_> {
                 };
                 let value = self.define_class(frame, &def)?;
                 self.bind(frame, &def.name, value)?;
+            }
+            py::Stmt::Import(import) if self.namespace(&frame.module).is_some() => {
+                self.run_import(frame, import)?;
+            }
+            py::Stmt::ImportFrom(import) if self.namespace(&frame.module).is_some() => {
+                self.run_import_from(frame, import)?;
             }
             py::Stmt::Import(import) => {
                 for alias in &import.names {
@@ -155,7 +162,7 @@ impl Interpreter<'_> {
         frame: &Frame,
         def: &py::StmtFunctionDef,
     ) -> Outcome<Value> {
-        let key = (Arc::clone(&frame.module.name), def.start().to_u32());
+        let key = (Arc::clone(frame.module.key()), def.start().to_u32());
         let known = match self.texts.get(&key) {
             Some(Text::Function(known)) => Arc::clone(known),
             _ => {
@@ -411,6 +418,7 @@ impl Interpreter<'_> {
             true => self.call(&value, Vec::new(), Vec::new())?,
             false => value,
         };
+        self.check_known(&exception)?;
         if !self.is_exception(&exception) {
             return self.type_error("exceptions must derive from BaseException");
         }
@@ -418,7 +426,9 @@ impl Interpreter<'_> {
     }
 
     fn run_try(&mut self, frame: &Frame, statement: &py::StmtTry) -> Outcome<Flow> {
-        let mut result = match self.run(frame, &statement.body) {
+        let catches = Self::catches_imports(&statement.handlers);
+        let body = self.guarded(catches, |this| this.run(frame, &statement.body));
+        let mut result = match body {
             Ok(Flow::Next) => self.run(frame, &statement.orelse),
             Err(Stop::Raised(exception, place)) => {
                 self.handle(frame, &statement.handlers, exception, place)
@@ -470,7 +480,8 @@ impl Interpreter<'_> {
         let mut exits = Vec::new();
         for item in &statement.items {
             let manager = self.evaluate(frame, &item.context_expr)?;
-            let is_inert = matches!(manager, Value::Library(_) | Value::None);
+            let is_inert =
+                matches!(manager, Value::Library(_) | Value::None) || self.is_unknown(&manager);
             let entered = match is_inert {
                 true => manager,
                 false => {

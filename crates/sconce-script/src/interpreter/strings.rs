@@ -55,15 +55,20 @@ impl Interpreter<'_> {
         string: &py::ExprFString,
     ) -> Outcome<Value> {
         let mut text = String::new();
+        let mut unknown = None;
         for part in string.value.iter() {
             match part {
                 py::FStringPart::Literal(literal) => text.push_str(literal),
                 py::FStringPart::FString(parts) => {
-                    self.f_string(frame, &parts.elements, &mut text)?
+                    self.f_string(frame, &parts.elements, &mut text, &mut unknown)?
                 }
             }
         }
-        self.new_str(text)
+        match unknown {
+            // A text with something unknown in it is not known.
+            Some(unknown) => Ok(self.unknown_result(&unknown, &unknown)?.unwrap_or(unknown)),
+            None => self.new_str(text),
+        }
     }
 
     fn f_string(
@@ -71,12 +76,17 @@ impl Interpreter<'_> {
         frame: &Frame,
         elements: &py::InterpolatedStringElements,
         text: &mut String,
+        unknown: &mut Option<Value>,
     ) -> Outcome<()> {
         for element in elements {
             match element {
                 py::InterpolatedStringElement::Literal(literal) => text.push_str(&literal.value),
                 py::InterpolatedStringElement::Interpolation(part) => {
                     let value = self.evaluate(frame, &part.expression)?;
+                    if self.is_unknown(&value) {
+                        *unknown = Some(value);
+                        continue;
+                    }
                     if let Some(debug) = &part.debug_text {
                         text.push_str(&debug.leading);
                         let place = frame.place(&*part.expression);
@@ -87,7 +97,7 @@ impl Interpreter<'_> {
                     let mut specification = String::new();
                     if let Some(format) = &part.format_spec {
                         self.nested(|this| {
-                            this.f_string(frame, &format.elements, &mut specification)
+                            this.f_string(frame, &format.elements, &mut specification, unknown)
                         })?;
                     }
                     let plain = part.debug_text.is_some() && specification.is_empty();

@@ -95,6 +95,23 @@ impl Interpreter<'_> {
         }))
     }
 
+    /// A tensor of a checkpoint. Those over one storage are of one family.
+    pub(super) fn imported_tensor(
+        &mut self,
+        tensor: Tensor,
+        family: Option<u32>,
+        requires_grad: bool,
+        is_parameter: bool,
+    ) -> Outcome<Value> {
+        let made = self.new_tensor(tensor, family, true)?;
+        if let Value::Ref(id) = made
+            && let Some(cell) = self.arena.tensor_mut(id)
+        {
+            (cell.requires_grad, cell.is_parameter) = (requires_grad, is_parameter);
+        }
+        Ok(made)
+    }
+
     /// Counts the bytes of a new storage, and what it takes to fill them.
     fn spend_tensor(&mut self, bytes: usize) -> Outcome<()> {
         self.tensor_bytes = self.tensor_bytes.saturating_add(bytes);
@@ -177,7 +194,10 @@ impl Interpreter<'_> {
             other => unknown.map_or(other, |(_, called)| *called),
         };
         if !is_function(name) {
-            return self.unknown_function(name);
+            return match self.execution.is_some() {
+                true => self.call_not_here(name, &args, &keywords),
+                false => self.unknown_function(name),
+            };
         }
         if name == "torch.tensor"
             && let Some(first) = args.first()
@@ -366,6 +386,9 @@ impl Interpreter<'_> {
             let message = format!("'{name}' needs a tensor, not {}", self.type_name(value));
             return self.type_error(message);
         };
+        for given in args.iter().chain(keywords.iter().map(|(_, value)| value)) {
+            self.check_known(given)?;
+        }
         if RANDOM_METHODS.contains(&name) {
             let family = cell.family;
             self.set_known(family, false);

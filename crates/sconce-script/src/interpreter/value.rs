@@ -3,6 +3,7 @@
 //! Cells are never taken away, so that cycles and deep structures need no care; the interpreter's
 //! budget bounds what there can be. What nobody can name any more is emptied (`garbage_collection.rs`).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -11,6 +12,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use sconce_kernels::Tensor;
 use sconce_tensor::DType;
 
+use crate::library::NameKind;
 use crate::loader::{Module, PyClass, PyFunction};
 
 /// A value of Python.
@@ -95,6 +97,16 @@ pub(super) enum Cell {
     Exception(Exception),
     /// `object()`
     Plain,
+    /// What could not be followed: it only fails where it is needed.
+    Unknown(Unknown),
+    /// A file that was opened to be read as text.
+    File(TextFile),
+    /// `pathlib.Path`
+    Path(Arc<str>),
+    /// An object of a checkpoint that has no value here.
+    Saved(Saved),
+    /// What `torch.jit.load` gives: the archive.
+    Archive(Arc<Path>),
 }
 
 #[derive(Debug)]
@@ -207,6 +219,36 @@ pub(super) struct Partial {
     pub(super) function: Value,
     pub(super) args: Vec<Value>,
     pub(super) keywords: Vec<(Arc<str>, Value)>,
+    /// What Python code set on it.
+    pub(super) attributes: Attributes,
+}
+
+/// What could not be followed.
+#[derive(Debug, Clone)]
+pub(super) struct Unknown {
+    /// What it is, as errors call it.
+    pub(super) what: Arc<str>,
+    /// Why it is not known, with the place.
+    pub(super) why: Option<Arc<str>>,
+    pub(super) kind: NameKind,
+    /// Whether it may be, or hold, a tensor or a module. What the standard library makes does not.
+    pub(super) may_be_module: bool,
+}
+
+/// A file that was opened to be read as text.
+#[derive(Debug, Clone)]
+pub(super) struct TextFile {
+    pub(super) text: Arc<str>,
+    pub(super) at: usize,
+}
+
+/// An object of a checkpoint that has no value here.
+#[derive(Debug, Clone)]
+pub(super) struct Saved {
+    pub(super) checkpoint: Arc<sconce_checkpoint::Checkpoint>,
+    pub(super) id: sconce_checkpoint::ObjectId,
+    /// The dtype that its tensors of floating point were made: `.float()`
+    pub(super) cast: Option<DType>,
 }
 
 #[derive(Debug, Clone)]
@@ -214,6 +256,12 @@ pub(super) struct Exception {
     /// A class of a file, or of the library.
     pub(super) class: Value,
     pub(super) args: Vec<Value>,
+}
+
+impl Partial {
+    pub(super) fn new(function: Value, args: Vec<Value>, keywords: Vec<(Arc<str>, Value)>) -> Self {
+        Self { function, args, keywords, attributes: Attributes::default() }
+    }
 }
 
 impl Value {
@@ -237,7 +285,7 @@ impl Value {
             (Self::Str(one), Self::Str(other)) | (Self::Library(one), Self::Library(other)) => {
                 one == other
             }
-            (Self::Namespace(one), Self::Namespace(other)) => one.name == other.name,
+            (Self::Namespace(one), Self::Namespace(other)) => one.key() == other.key(),
             (Self::DType(one), Self::DType(other)) => one == other,
             (Self::Ref(one), Self::Ref(other)) => one == other,
             _ => false,
@@ -313,6 +361,7 @@ macro_rules! cells {
     ($($get:ident, $get_mut:ident: $variant:ident($of:ty);)*) => {
         impl Arena {
             $(
+                #[allow(dead_code, reason = "made for all kinds alike")]
                 pub(super) fn $get(&self, value: &Value) -> Option<&$of> {
                     match self.cell(value) {
                         Some(Cell::$variant(cell)) => Some(cell),
@@ -345,4 +394,7 @@ cells! {
     iterator, iterator_mut: Iterator(Iterator);
     property, property_mut: Property(Property);
     exception, exception_mut: Exception(Exception);
+    unknown, unknown_mut: Unknown(Unknown);
+    file, file_mut: File(TextFile);
+    saved, saved_mut: Saved(Saved);
 }

@@ -2,11 +2,15 @@
 //!
 //! `known.tsv` and `members.txt` are made by `generate.py` beside them.
 
+mod python_names;
+
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::{Global, Special};
 use sconce_ir::{Constant, Type, operators};
+
+pub(crate) use python_names::{NameKind, is_loaded, is_standard, kind};
 
 const KNOWN: &str = include_str!("known.tsv");
 /// Modules of Python, each with the operators that it has by their own names.

@@ -75,7 +75,7 @@ impl PyClass {
 }
 
 /// All files that have been asked for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ModuleLoader {
     folders: Vec<PathBuf>,
     modules: FxHashMap<String, Option<Arc<Module>>>,
@@ -84,6 +84,10 @@ pub(crate) struct ModuleLoader {
     /// The ancestors of classes, by file and place.
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
+
+/// Files that a loader knows by name.
+#[derive(Debug, Default)]
+pub(crate) struct Files(FxHashMap<String, Option<Arc<Module>>>);
 
 impl ModuleLoader {
     /// Whether one more call may be followed: each may lead to several.
@@ -96,6 +100,13 @@ impl ModuleLoader {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders, ..Self::default() }
+    }
+
+    /// Takes the files of other repositories than the one that is at work aside, and those it had before.
+    pub(crate) fn exchange_files(&mut self, files: &mut Files) {
+        let is_of_library = |name: &str| name.split('.').next() == Some("torch");
+        let own = self.modules.extract_if(|name, _| !is_of_library(name)).collect();
+        self.modules.extend(std::mem::replace(&mut files.0, own));
     }
 
     /// Makes a file known under its name.
@@ -138,17 +149,10 @@ impl ModuleLoader {
         if let Some((text, filename)) = library::source(name) {
             return Module::parse(name, &filename, text.to_owned(), false).map(Some);
         }
-        let relative: PathBuf = name.split('.').collect();
-        for folder in &self.folders {
-            let package = folder.join(&relative).join("__init__.py");
-            let file = folder.join(&relative).with_extension("py");
-            for (path, is_package) in [(package, true), (file, false)] {
-                if path.is_file() {
-                    let text = read(&path)?;
-                    let path = path.display().to_string();
-                    return Module::parse(name, &path, text, is_package).map(Some);
-                }
-            }
+        if let Some((path, is_package)) = file_in(&self.folders, name) {
+            let text = read(&path)?;
+            let path = path.display().to_string();
+            return Module::parse(name, &path, text, is_package).map(Some);
         }
         library::bundled_source(name)
             .map(|(text, filename)| {
@@ -435,6 +439,19 @@ impl ModuleLoader {
             _ => Ok(name),
         }
     }
+}
+
+/// The file of a module in the first of the folders that has it, and whether it is a package's.
+pub(crate) fn file_in(folders: &[PathBuf], name: &str) -> Option<(PathBuf, bool)> {
+    let relative: PathBuf = name.split('.').collect();
+    folders.iter().find_map(|folder| {
+        let package = folder.join(&relative).join("__init__.py");
+        // Not `with_extension`: what follows a point in a folder's name is no extension.
+        let mut file = folder.join(&relative).into_os_string();
+        file.push(".py");
+        let files = [(package, true), (PathBuf::from(file), false)];
+        files.into_iter().find(|(path, _)| path.is_file())
+    })
 }
 
 /// How many calls are followed, in all.

@@ -156,6 +156,36 @@ impl Module {
         Ok(made)
     }
 
+    /// The same file, told from others of its name.
+    pub(crate) fn with_key(mut self, key: String) -> Self {
+        self.key = key.into();
+        self
+    }
+
+    /// Its statements, all of them whole.
+    pub(crate) fn statements(&self) -> Result<Vec<py::Stmt>, Error> {
+        let parsed = nesting::with_stack(|| ruff_python_parser::parse_module(&self.text));
+        // The text has been parsed before.
+        parsed
+            .map(|parsed| parsed.into_suite())
+            .map_err(|error| Error::without_range(format!("{}: {}", self.filename, error.error)))
+    }
+
+    /// The path that errors show.
+    pub(crate) fn filename(&self) -> &Arc<str> {
+        &self.filename
+    }
+
+    /// Whether it is a package, which files are in.
+    pub(crate) fn is_package(&self) -> bool {
+        self.is_package
+    }
+
+    /// The text of a part of it.
+    pub(crate) fn text_of(&self, node: &impl Ranged) -> &str {
+        self.text.get(node.start().to_usize()..node.end().to_usize()).unwrap_or_default()
+    }
+
     /// What tells it from others.
     pub(crate) fn key(&self) -> &Arc<str> {
         &self.key

@@ -19,7 +19,7 @@ fn read_npy(bytes: Bytes) -> Result<Tensor, Error> {
 
 /// Opens an npy file: one array.
 pub(in crate::formats) fn open_npy(source: &Source) -> Result<Parts, Error> {
-    let whole = source.slice(0..source.len()).ok_or_else(|| malformed("the file is empty"))?;
+    let whole = source.slice(0..source.len())?.ok_or_else(|| malformed("the file is empty"))?;
     let mut graph = Graph::default();
     let root = graph.push(tensor_node(read_npy(whole)?));
     let built = Built { graph, root, problems: Vec::new() };

@@ -1,9 +1,9 @@
 //! Safetensors files, read so that they can be compared with checkpoints and shown by the same commands.
 
 use sconce_source::Source;
-use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
+use sconce_tensor::{ByteOrder, DType, Tensor};
 
-use crate::formats::{Parts, malformed, tensor_node};
+use crate::formats::{Parts, malformed, stored, tensor_node};
 use crate::identify::FileKind;
 use crate::info::{Info, Place, StorageRecord};
 use crate::object::{Dict, DictKind, Graph, Node};
@@ -12,8 +12,7 @@ use crate::{Error, ErrorKind};
 
 /// Opens a safetensors file: its header is read, its tensors are slices of it.
 pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
-    let (header, metadata) = safetensors::SafeTensors::read_metadata(source.bytes())
-        .map_err(|error| malformed(format!("invalid safetensors header: {error}")))?;
+    let (header, metadata) = header(source)?;
     // The header's length stands in the first 8 bytes.
     let data_start = header as u64 + 8;
     if data_start.saturating_add(metadata.data_len() as u64) != source.len() {
@@ -37,11 +36,10 @@ pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
         let (start, end) = info.data_offsets;
         let range = data_start + start as u64..data_start + end as u64;
         let place = Place::Offset(range.start);
-        let bytes =
-            source.slice(range).ok_or_else(|| malformed("a tensor lies outside the file"))?;
-        let nbytes = bytes.len() as u64;
+        let nbytes = (end - start) as u64;
         let word = dtype.swap_size();
-        let storage = Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU);
+        let storage = stored(source, range, ByteOrder::Little, word)?
+            .ok_or_else(|| malformed("a tensor lies outside the file"))?;
         let sizes: Option<Vec<i64>> =
             info.shape.iter().map(|&size| i64::try_from(size).ok()).collect();
         let mut sizes = sizes.ok_or_else(|| malformed(format!("tensor '{name}' is too large")))?;
@@ -53,6 +51,10 @@ pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
         }
         let tensor = Tensor::contiguous(storage.clone(), dtype, &sizes)
             .map_err(|error| malformed(format!("tensor '{name}': {error}")))?;
+        if tensor.nbytes() != nbytes {
+            let message = format!("tensor '{name}' takes {} bytes, not {nbytes}", tensor.nbytes());
+            return Err(malformed(message));
+        }
         let key = graph.push(Node::Str(name.as_str().into()));
         let value = graph.push(tensor_node(tensor));
         dict.insert(&graph, key, value);
@@ -73,4 +75,36 @@ pub(in crate::formats) fn open(source: &Source) -> Result<Parts, Error> {
     let mut parts = Parts::new(FileKind::Safetensors, built, info);
     parts.storages = storages;
     Ok(parts)
+}
+
+/// The header and its length. Of a store, no more than the header is read.
+fn header(source: &Source) -> Result<(usize, safetensors::tensor::Metadata), Error> {
+    const LENGTH: u64 = 8;
+    let wrong =
+        |error: &dyn std::fmt::Display| malformed(format!("invalid safetensors header: {error}"));
+    if let Some(bytes) = source.in_memory() {
+        return safetensors::SafeTensors::read_metadata(bytes).map_err(|error| wrong(&error));
+    }
+    let cut = || malformed("the header is cut short");
+    let field = source.slice(0..LENGTH)?.ok_or_else(cut)?;
+    let field: [u8; 8] = field[..].try_into().map_err(|_| cut())?;
+    let len = u64::from_le_bytes(field);
+    if len > crate::identify::MAX_SAFETENSORS_HEADER {
+        return Err(wrong(&"header too large"));
+    }
+    let text = source.slice(LENGTH..LENGTH + len)?.ok_or_else(cut)?;
+    let metadata: safetensors::tensor::Metadata =
+        serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+    // Tensors without gaps between them, as the format wants it.
+    let mut end = 0;
+    let mut offsets: Vec<(usize, usize)> =
+        metadata.tensors().values().map(|info| info.data_offsets).collect();
+    offsets.sort_unstable();
+    for (start, stop) in offsets {
+        if start != end || stop < start {
+            return Err(wrong(&format!("offsets {start} to {stop} do not follow {end}")));
+        }
+        end = stop;
+    }
+    Ok((text.len(), metadata))
 }

@@ -72,9 +72,9 @@ fn file(
 ) -> Result<(), Failure> {
     let source = open::source(input, open::map_mode(load), &open::limits(load))?;
     let name = open::name(input);
-    match kind(source.bytes()) {
-        Kind::Picture => out.push(picture::read(source.bytes(), picture, &name)?),
-        Kind::Sound => out.push(sound::read(source.bytes(), &name)?),
+    match kind(source.bytes()?) {
+        Kind::Picture => out.push(picture::read(source.bytes()?, picture, &name)?),
+        Kind::Sound => out.push(sound::read(source.bytes()?, &name)?),
         Kind::Objects => objects(source, &name, load, say, out)?,
     }
     Ok(())
@@ -121,7 +121,7 @@ fn kind(bytes: &[u8]) -> Kind {
 /// The lines of a text file.
 pub fn lines(file: &OsStr, load: &Load) -> Result<Vec<String>, Failure> {
     let source = open::source(file, MapMode::Off, &open::limits(load))?;
-    let text = std::str::from_utf8(source.bytes())
+    let text = std::str::from_utf8(source.bytes()?)
         .map_err(|_| Failure::unreadable("this is no text in UTF-8").in_file(open::name(file)))?;
     Ok(text.lines().map(str::to_owned).collect())
 }

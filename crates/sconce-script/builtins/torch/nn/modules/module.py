@@ -1,6 +1,8 @@
 """torch.nn.Module, for constructors to run."""
 from collections import OrderedDict
+from typing import List, NamedTuple
 
+import sconce
 import torch
 from torch.nn.parameter import Parameter
 
@@ -12,6 +14,19 @@ class RemovableHandle:
 
     def remove(self):
         self.hooks.pop(self.key, None)
+
+
+class _IncompatibleKeys(NamedTuple):
+    missing_keys: List[str]
+    unexpected_keys: List[str]
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+    def __str__(self):
+        return self.__repr__()
 
 
 class Module:
@@ -210,6 +225,9 @@ class Module:
                 module.state_dict(destination=destination, prefix=prefix + name + ".")
         return destination
 
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        return _IncompatibleKeys(*sconce.load_state_dict(self, state_dict, strict, assign))
+
     def get_submodule(self, target):
         module = self
         if target:
@@ -274,6 +292,9 @@ class Module:
         return self._apply(lambda value: value.bfloat16() if value.is_floating_point() else value)
 
     def cpu(self):
+        return self
+
+    def cuda(self, device=None):
         return self
 
     def to(self, *args, **kwargs):

@@ -1,0 +1,4 @@
+from .models import *
+from . import tools
+
+CONSTANT = 3

@@ -1,0 +1,4 @@
+from .blocks import Block
+from ._factory import first, second, MODELS
+
+__all__ = ["first", "second", "Block"]

@@ -1,0 +1,3 @@
+from models import *
+from extra import *
+dependencies = ["torch"]
