@@ -34,6 +34,7 @@ mod error;
 pub mod expression;
 pub mod json;
 pub mod schema;
+mod text;
 
 pub use archive::Archive;
 pub use error::{Error, ErrorKind};
