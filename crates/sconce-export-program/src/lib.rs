@@ -23,7 +23,10 @@
 //!   enums have their own numbers, and keys that this version does not know are kept in `extra`. A program
 //!   is read by [`ExportedProgram::from_json`] and written by [`ExportedProgram::to_json`], byte for byte as
 //!   Python's `json.dumps` writes it.
+//! * [`ExportedProgram::text`] gives what PyTorch prints of a program.
+//! * [`Archive::write_again`] and [`Archive::write_like_torch`] write archives.
 //! * [`expression`] reads the text of symbolic expressions, and prints them as sympy does.
+//! * [`guard`] reads conditions on inputs.
 //! * [`json`] is the reader and writer of JSON underneath.
 //!
 //! Architecture invariant: nothing in a file is evaluated. Expressions are text with a parser of its own, and no depth
@@ -32,7 +35,9 @@
 mod archive;
 mod error;
 pub mod expression;
+pub mod guard;
 pub mod json;
+mod resave;
 pub mod schema;
 mod text;
 
