@@ -118,11 +118,11 @@ def main():
             out = scratch / f"{name}.pt2"
             done = run(sconce, "resave", "-f", path, out)
             same = not done.returncode and out.read_bytes() == path.read_bytes()
-            count("resave", name, None if same else done.stderr or unlike(out, path))
+            count("resave", name, None if same else done.stderr if done.returncode else unlike(out, path))
             done = run(sconce, "resave", "-f", "--like-torch", path, out)
             again = text.parent / "again" / path.name
             same = not done.returncode and out.read_bytes() == again.read_bytes()
-            count("resave --like-torch", name, None if same else done.stderr or unlike(out, again))
+            count("resave --like-torch", name, None if same else done.stderr if done.returncode else unlike(out, again))
             done = run(sconce, "scan", path)
             count("scan", name, done.stdout if done.returncode else None)
             if not arguments.text_only:

@@ -125,12 +125,12 @@ class Strings(nn.Module):
 
 class Shapes(nn.Module):
     def forward(self, x, y):
-        a = x.reshape(x.shape[0] * 2, -1)
-        b = F.interpolate(y, scale_factor=1.5)
+        a = torch.cat([x, x]).reshape(x.shape[0] * 2, -1)
+        b = F.pad(y, (1, y.shape[2]))
         c = torch.cat([x[: x.shape[0] // 3], x[x.shape[0] // 3 :]])
         d = x.new_zeros((x.shape[0] + 3) // 4, (x.shape[0] ** 2) % 7 + 1)
-        e = torch.ones(max(x.shape[0], 3), int(x.shape[0] * 0.5) + 1)
-        return a, b, c, d, e, x.shape[0] / 2, x.shape[0] > 7
+        e = torch.ones(torch.sym_max(x.shape[0], 3), int(x.shape[0] * 0.5) + 1)
+        return a, b, c, d, e, x.shape[0] // 2
 
 
 class Lists(nn.Module):
@@ -207,6 +207,11 @@ class Block(nn.Module):
         return F.relu(self.norm(self.conv(x)) + x, inplace=True)
 
 
+def guarded(_, a, b):
+    c = a.reshape(-1, 3)
+    return c, b + a[: b.shape[0]] if b.shape[0] * 2 > a.shape[0] + 3 else b
+
+
 def image():
     return torch.randn(2, 3, 16, 16)
 
@@ -235,7 +240,7 @@ def programs():
     yield "shapes", Shapes(), (x(9, 4), x(1, 2, 6)), {}, {"x": {0: Dim.AUTO}, "y": {2: Dim.AUTO}}
     yield "derived", Of(lambda m, a, b: a[1:] + b), (x(6), x(5)), {}, (({0: Dim("p") + 1}, {0: Dim("p")}),)
     yield "even", Of(lambda m, a: a.reshape(2, -1)), (x(6),), {}, (({0: 2 * Dim("h", max=20)},),)
-    yield "guards", Of(lambda m, a, b: a + b[: a.shape[0]] if b.shape[0] >= a.shape[0] else a), (x(6), x(9)), {}, (({0: Dim.AUTO}, {0: Dim.AUTO}),)
+    yield "guards", Of(guarded), (x(9), x(7)), {}, (({0: Dim.AUTO}, {0: Dim.AUTO}),)
     yield "lists", Lists(), (x(4, 4),), {}, None
     yield "trees", Trees(), (Pair(x(2), None), Point(x(2), x(3)), {"a": [x(1)], "b": x(4)}), {"k": 7}, None
     yield "noted", Noted(), (x(3),), {}, None

@@ -122,10 +122,11 @@ impl Exported {
             few(shown.iter().map(String::as_str))
         };
         if !self.native_files.is_empty() {
-            sections.push(("native", plain(files(&self.native_files))));
+            let shown = format!("{} · never loaded here", files(&self.native_files));
+            sections.push(("native", plain(shown)));
         }
         if !self.executorch_files.is_empty() {
-            sections.push(("executorch", plain(files(&self.executorch_files))));
+            sections.push(("pte", plain(files(&self.executorch_files))));
         }
         if !self.extra_files.is_empty() {
             sections.push(("extra", plain(files(&self.extra_files))));

@@ -173,7 +173,11 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         },
         false => (None, None),
     };
-    if let (Err(_), FileKind::AotInductor, Some(exported)) = (&opened, identity.kind, &exported) {
+    // Native code has no tensors to read; of several models none was chosen.
+    if let (Err(error), Some(exported)) = (&opened, &exported)
+        && (identity.kind == FileKind::AotInductor
+            || error.kind() == ErrorKind::Caller && load.model.is_none())
+    {
         return package_alone(args, input, &source, &identity, exported, &report, out);
     }
     let checkpoint = match (opened, &program) {
@@ -258,7 +262,8 @@ fn program_alone(
     Ok(Outcome::Clean)
 }
 
-/// The card of a package that has no tensors to read: native code, which is named and never loaded.
+/// The card of a package that has no tensors to read: native code, which is named and never loaded, or several models
+/// of which none was chosen.
 fn package_alone(
     args: &InfoArgs,
     input: &Input,
