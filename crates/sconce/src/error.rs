@@ -46,6 +46,10 @@ pub enum Error {
     #[cfg(feature = "hub")]
     #[error(transparent)]
     Hub(#[from] sconce_hub::Error),
+    /// A program of torch.export could not be read.
+    #[cfg(feature = "export-program")]
+    #[error(transparent)]
+    ExportProgram(#[from] sconce_export_program::Error),
     /// Source code could not be parsed.
     #[cfg(feature = "jit")]
     #[error(transparent)]
@@ -73,6 +77,8 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Checkpoint(error) => error.kind(),
+            #[cfg(feature = "export-program")]
+            Error::ExportProgram(error) => error.kind(),
             Error::Archive(error) => sconce_checkpoint::Error::from(error.clone()).kind(),
             Error::Pickle(error) => sconce_checkpoint::Error::from(error.clone()).kind(),
             Error::Source(error) => match error.kind() {

@@ -35,6 +35,7 @@
 //! | `run` | yes | runs TorchScript programs: module [`run`] |
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
+//! | `export-program` | yes | programs of torch.export: module [`export_program`] |
 //! | `scan` | yes | what a file would do when PyTorch loads it: module `scan` |
 //! | `hub` | yes | `torch.hub`, and files on web servers: module `hub` |
 //! | `safetensors` | yes | opens `.safetensors` files |
@@ -139,6 +140,8 @@ pub use error::Error;
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_checkpoint::export;
+#[cfg(feature = "export-program")]
+pub use sconce_export_program as export_program;
 pub use sconce_pickle as pickle;
 #[cfg(feature = "scan")]
 pub use sconce_scan as scan;

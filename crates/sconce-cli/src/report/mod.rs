@@ -2,6 +2,7 @@
 
 pub mod elements;
 pub mod method_diff;
+pub mod exported;
 pub mod numbers;
 pub mod pickle_streams;
 pub mod program;
