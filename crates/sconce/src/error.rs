@@ -50,6 +50,10 @@ pub enum Error {
     #[cfg(feature = "jit")]
     #[error(transparent)]
     TorchScript(#[from] sconce_torchscript::Error),
+    /// A program that was exported could not be read.
+    #[cfg(feature = "jit")]
+    #[error(transparent)]
+    ExportedProgram(#[from] sconce_export_program::Error),
     /// Python source could not be compiled.
     #[cfg(feature = "script")]
     #[error(transparent)]
@@ -93,6 +97,8 @@ impl Error {
             Error::Syntax(_) => ErrorKind::Malformed,
             #[cfg(feature = "jit")]
             Error::TorchScript(error) => error.kind(),
+            #[cfg(feature = "jit")]
+            Error::ExportedProgram(error) => error.kind(),
             #[cfg(feature = "script")]
             Error::Script(error) => sconce_torchscript::Error::from(error.clone()).kind(),
             #[cfg(feature = "run")]

@@ -129,6 +129,8 @@ pub mod interop;
 
 #[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "jit")]
+pub use sconce_export_program as pt2;
 #[cfg(feature = "run")]
 pub mod run;
 
@@ -157,6 +159,31 @@ pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};
 /// When the file cannot be read or is something else; the error says what.
 pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
     Ok(Checkpoint::open(path)?)
+}
+
+/// Loads the program of a `.pt2` file, as `torch.export.load(path).module()` does: the model called `model`, or the
+/// only one. [`run::Run`] calls it.
+///
+/// ```
+/// # #[cfg(feature = "run")] {
+/// use sconce::run::{Run, RunTensor};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shapes.pt2");
+/// let program = sconce::load_program(path)?;
+/// let picture = RunTensor::from_slice(&[0f32; 32 * 32], &[1, 1, 32, 32])?;
+/// let scores = program.forward(&[picture.into()])?;
+/// assert_eq!(scores.as_tensor().expect("a tensor").sizes(), [1, 3]);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the file cannot be read or is something else, or the program has what cannot be run.
+#[cfg(feature = "jit")]
+pub fn load_program(path: impl AsRef<Path>) -> Result<pt2::Program, Error> {
+    let archive = pt2::Archive::open(path)?;
+    let model = archive.model(None)?;
+    Ok(pt2::Program::of_archive(&archive, model)?)
 }
 
 /// Writes a value to a file that is not there yet, as `torch.save` does.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use sconce::jit::{self, Module};
+use sconce::pt2::{Archive, Program};
 use sconce::{FileKind, Source, identify};
 
 use crate::arguments::reading::{Load, PolicyChoice};
@@ -26,6 +27,36 @@ pub fn callable(file: &OsStr, load: &Load) -> Result<Callable, Failure> {
         return program(source, load, &name).map(Callable::Program);
     }
     from_source(source, load, &name).map(Callable::Module)
+}
+
+/// The program of a `.pt2` file that is open.
+fn program(source: Source, load: &Load, file: &str) -> Result<Program, Failure> {
+    let options = open::options(load);
+    let read = || -> Result<Program, sconce::pt2::Error> {
+        let archive = Archive::from_source(source, &options)?;
+        let model = archive.model(None)?.to_owned();
+        Program::of_archive(&archive, &model)
+    };
+    read().map_err(|error| program_failure(&error, file))
+}
+
+/// What is wrong with a program that was exported.
+fn program_failure(error: &sconce::pt2::Error, file: &str) -> Failure {
+    let mut failure = match error.kind() {
+        sconce::ErrorKind::Caller => Failure::usage(error.message()),
+        _ => Failure::unreadable(error.message()),
+    };
+    failure = failure.in_file(error.file().unwrap_or(file));
+    if let Some(record) = error.record() {
+        failure = failure.in_record(Some(record)).at(error.offset());
+    }
+    if let Some(place) = error.path() {
+        failure = failure.note(format!("at {place}"));
+    }
+    match error.help() {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
 }
 
 /// [`module`] of a file that is open.

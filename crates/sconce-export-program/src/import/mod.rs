@@ -25,7 +25,7 @@ use sconce_ir::{
     verify_after,
 };
 use sconce_checkpoint::pt2::{Payload, Store};
-use sconce_tensor::{Device, Tensor};
+use sconce_tensor::Tensor;
 use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::{Archive, Error};
@@ -69,7 +69,7 @@ impl Program {
                 unsupported(format!("'{name}' is {}, which cannot be run", payload.what()))
             })?;
             // What stands for a tensor without data.
-            if *tensor.device() == Device::Meta && tensor.numel() > 0 {
+            if tensor.device().is_meta() && tensor.numel() > 0 {
                 return Err(unsupported(format!("the weights are not in the file: '{name}' has no data")));
             }
             Ok(tensor.clone())

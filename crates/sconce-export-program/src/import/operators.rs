@@ -2,7 +2,7 @@
 
 use sconce_ir::{Constant, Kind, NodeId, Operator, Prim, Type, ValueId, operators};
 
-use super::arguments::{is_number, number};
+use super::arguments::is_number;
 use super::autocast;
 use super::builder::{Builder, Result, unsupported};
 use crate::Error;
@@ -295,12 +295,4 @@ pub(super) fn find<'a>(inputs: &'a [NamedArgument], index: usize, name: &str) ->
     let by_name = inputs.iter().find(|input| input.name == name);
     let found = by_name.or_else(|| inputs.get(index));
     found.map(|input| &input.arg).ok_or_else(|| Error::malformed(format!("there is no argument '{name}'")))
-}
-
-/// The int that an argument is.
-pub(super) fn int_of(argument: &Argument) -> Option<i64> {
-    match number(argument) {
-        Some(Constant::Int(value)) => Some(value),
-        _ => None,
-    }
 }
