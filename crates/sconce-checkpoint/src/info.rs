@@ -1,10 +1,8 @@
 //! What a container says of itself, and where its storages lie.
 
-use std::sync::Arc;
-
-use sconce_archive::Archive;
 use sconce_tensor::{ByteOrder, DType, Device, Storage};
 
+use crate::formats::Records;
 use crate::identify::FileKind;
 
 /// What the container says of itself.
@@ -45,6 +43,7 @@ impl Info {
             FileKind::Zip if self.byte_order.is_some() => "torch 2.1 or later",
             FileKind::Zip => "torch 1.6 or later",
             FileKind::TorchScript => "torch.jit.save",
+            FileKind::Pt2 => "torch.export.save",
             _ => return None,
         })
     }
@@ -68,7 +67,7 @@ pub struct StorageRecord {
 /// Where a storage's bytes lie.
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
-    Record { archive: Arc<Archive>, index: usize },
+    Record { records: Records, index: usize },
     Offset(u64),
 }
 
@@ -76,8 +75,8 @@ impl StorageRecord {
     /// The name of its archive record, with the folder.
     pub fn record_name(&self) -> Option<String> {
         match &self.place {
-            Place::Record { archive, index } => {
-                Some(archive.display_name(&archive.records()[*index]).into_owned())
+            Place::Record { records, index } => {
+                Some(records.display_name(&records.entries()[*index]).into_owned())
             }
             Place::Offset(_) => None,
         }
@@ -86,9 +85,9 @@ impl StorageRecord {
     /// Where in the file its bytes begin. Reads the record's local header.
     pub fn file_offset(&self) -> Option<u64> {
         match &self.place {
-            Place::Record { archive, index } => {
-                let entry = &archive.records()[*index];
-                archive.directory().data_range(entry).ok().map(|range| range.start)
+            Place::Record { records, index } => {
+                let entry = &records.entries()[*index];
+                records.directory().data_range(entry).ok().map(|range| range.start)
             }
             Place::Offset(offset) => Some(*offset),
         }

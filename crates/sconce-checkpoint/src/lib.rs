@@ -2,7 +2,7 @@
 //!
 //! [`Checkpoint::open`] takes a zip archive (torch 1.6 and later), a legacy stream (0.1.10 to 1.5), a
 //! tar file (older still), a bare pickle, a sharded checkpoint by its index, a TorchScript archive as
-//! data, and, for comparison, safetensors, npy and npz files. It reads the directory and the
+//! data, the weights of a program of torch.export, and, for comparison, safetensors, npy and npz files. It reads the directory and the
 //! pickle; tensor data stays in the mapped file until it is used.
 //!
 //! Objects are inert: unpickling calls nothing, imports nothing, and keeps what it does not know as
@@ -47,7 +47,7 @@ pub use allow_list::AllowList;
 pub use checkpoint::Checkpoint;
 pub use edit::{CastOverflow, Change, ChangeKind, Draft, StateDict, Value};
 pub use error::{Error, ErrorKind};
-pub use formats::{export, pickle_limits, pickled_tensors};
+pub use formats::{export, pickle_limits, pickled_tensors, pt2};
 pub use globals::{GlobalUse, unsafe_globals};
 pub use identify::{FileKind, Identity, identify};
 pub use info::{Info, StorageRecord};

@@ -46,6 +46,7 @@ pub struct LoadOptions {
     pub(crate) limits: Limits,
     pub(crate) keep_going: bool,
     pub(crate) observer: Option<observe::Shared>,
+    pub(crate) model: Option<String>,
 }
 
 impl LoadOptions {
@@ -114,6 +115,12 @@ impl LoadOptions {
     /// [`Checkpoint::problems`](crate::Checkpoint::problems), instead of failing.
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
+        self
+    }
+
+    /// Which model of a `.pt2` archive is meant, where it has several.
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        self.model = Some(name.into());
         self
     }
 

@@ -6,12 +6,15 @@ pub mod export;
 mod legacy;
 mod npz;
 mod pickle;
+pub mod pt2;
+mod record;
 mod safetensors;
 mod sharded;
 mod tar;
 mod zip;
 
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
+pub(crate) use record::Records;
 pub use zip::pickled_tensors;
 
 use std::sync::Arc;
@@ -89,6 +92,7 @@ pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         FileKind::Safetensors => safetensors::open(source),
         FileKind::Npy => npz::open_npy(source),
         FileKind::Npz => npz::open_npz(source, options),
+        FileKind::Pt2 => pt2::open(source, options),
         _ => Err(not_a_checkpoint(source, &identity)),
     };
     opened.map_err(|error| error.in_file(source.name()))

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use sconce_archive::{Archive, Entry, Method};
+use sconce_archive::{Archive, Entry};
 use sconce_pickle::{Arena, Value};
-use sconce_source::{Bytes, Source, StreamReader};
-use sconce_tensor::{ByteOrder, Device, LazyError, Load, Storage, Tensor};
+use sconce_source::Source;
+use sconce_tensor::{ByteOrder, Device, Storage, Tensor};
 
+use super::record::{Record, Records};
 use super::{
     Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
 };
@@ -173,53 +174,6 @@ pub fn pickled_tensors(
     Builder::new(arena, &mut storages, options).build_tensors()
 }
 
-/// A record that holds a storage.
-struct Record {
-    archive: SharedArchive,
-    index: usize,
-}
-
-impl Record {
-    fn entry(&self) -> &Entry {
-        &self.archive.records()[self.index]
-    }
-}
-
-impl Load for Record {
-    fn load(&self) -> Result<Bytes, LazyError> {
-        Ok(self.archive.directory().bytes(self.entry())?)
-    }
-
-    fn read_through(&self) -> Result<u64, LazyError> {
-        let (directory, mut read) = (self.archive.directory(), 0);
-        if self.entry().method() == Method::Stored {
-            return Ok(directory.bytes(self.entry())?.len() as u64);
-        }
-        directory.parts(self.entry(), &mut StreamReader::new(), |part| {
-            read += part.len() as u64;
-            Ok::<(), sconce_archive::Error>(())
-        })?;
-        Ok(read)
-    }
-
-    fn check_crc32(&self, found: u32) -> Result<(), LazyError> {
-        let declared = self.entry().crc32();
-        // PyTorch writes 0 where it computes none.
-        if declared == 0 || declared == found {
-            return Ok(());
-        }
-        let name = self.archive.record_name(self.entry());
-        let file = self.archive.source().name();
-        Err(format!(
-            "record {} of {} is damaged: its checksum is {found:08x}, but {declared:08x} is \
-             declared",
-            name.escape_debug(),
-            file.escape_debug(),
-        )
-        .into())
-    }
-}
-
 struct Storages<'o> {
     archive: &'o SharedArchive,
     options: &'o LoadOptions,
@@ -295,7 +249,8 @@ impl PersistentLoad for Storages<'_> {
         let storage = if meta {
             Storage::meta(id.nbytes)
         } else {
-            let record = Record { archive: Arc::clone(self.archive), index: entry.index() };
+            let records = Records::Folder(Arc::clone(self.archive));
+            let record = Record { records, index: entry.index() };
             Storage::lazy_with_byte_order(
                 id.nbytes,
                 self.byte_order,
@@ -312,7 +267,7 @@ impl PersistentLoad for Storages<'_> {
             dtype: id.dtype,
             storage: storage.clone(),
             place: crate::info::Place::Record {
-                archive: Arc::clone(self.archive),
+                records: Records::Folder(Arc::clone(self.archive)),
                 index: entry.index(),
             },
         });

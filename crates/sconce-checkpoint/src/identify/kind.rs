@@ -51,8 +51,9 @@ kinds! {
     Safetensors, "safetensors", "safetensors file", true, None;
     Npy, "npy", "numpy array", true, None;
     Npz, "npz", "numpy arrays (zip)", true, None;
-    Pt2, "pt2", "torch.export program", false,
-        Some("load it with torch.export.load and save its state_dict with torch.save");
+    Pt2, "pt2", "torch.export program", true, None;
+    AotInductor, "aotinductor", "AOTInductor package (native code)", false,
+        Some("use the torch.export program that it was compiled from: native code is never loaded here");
     TorchPackage, "torch-package", "torch.package archive", false,
         Some("load it with torch.package.PackageImporter and save what is needed with torch.save");
     PreviewArchive, "preview-archive", "archive of PyTorch's 1.0 preview", false,
