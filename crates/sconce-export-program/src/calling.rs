@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::Error;
+use crate::expression::{self, Expr};
 use crate::schema::{Argument, ConstantValue, ExportedProgram, InputSpec, SymInt, TensorMeta};
 use crate::tree_spec::{Key, TreeSpec};
 
@@ -36,9 +37,8 @@ enum Leaf {
 #[derive(Debug, Clone, PartialEq)]
 enum Size {
     Known(i64),
-    Symbol(String),
-    /// An expression of symbols, which is not solved.
-    Expression,
+    /// An expression, its text, and the symbol in it where there is one only.
+    Symbolic(Expr, String, Option<String>),
 }
 
 /// A value of the arguments, as far as it is checked.
@@ -71,7 +71,7 @@ impl Calling {
         let mut leaves = Vec::new();
         for (input, spec) in graph.inputs.iter().zip(&module.signature.input_specs) {
             match spec {
-                InputSpec::UserInput(_) => leaves.push(leaf(input, &graph.tensor_values)),
+                InputSpec::UserInput(_) => leaves.push(leaf(input, &graph.tensor_values)?),
                 InputSpec::ConstantInput(of) => leaves.push(Leaf::Constant(of.value.clone())),
                 _ => {}
             }
@@ -212,17 +212,31 @@ impl Calling {
                          dynamic_shapes (e.g. with Dim.DYNAMIC)"
                     ));
                 }
-                Size::Symbol(name) => {
-                    match symbols.get(name.as_str()) {
-                        Some(&known) if known != got => {
-                            return Err(format!(
-                                "Expected input at {path}.shape[{dim}] to be equal to {known}, but got {got}"
-                            ));
+                Size::Symbolic(expression, text, Some(symbol)) => {
+                    match symbols.get(symbol.as_str()) {
+                        Some(&known) => {
+                            // What cannot be computed is not checked.
+                            let expected = value_of(expression, known).unwrap_or(i128::from(got));
+                            if expected != i128::from(got) {
+                                return Err(format!(
+                                    "Expected input at {path}.shape[{dim}] to be equal to {expected}, \
+                                     but got {got}"
+                                ));
+                            }
+                            continue;
                         }
-                        Some(_) => continue,
-                        None => symbols.insert(name, got),
+                        None => match solved(expression, got) {
+                            Solution::Number(number) => symbols.insert(symbol, number),
+                            Solution::None => {
+                                return Err(format!(
+                                    "Expected input {path}.shape[{dim}] = {got} to be of the form {text}, \
+                                     where {symbol} is an integer"
+                                ));
+                            }
+                            Solution::Unknown => continue,
+                        },
                     };
-                    let (least, most) = self.ranges.get(name).copied().unwrap_or_default();
+                    let (least, most) = self.ranges.get(text).copied().unwrap_or_default();
                     // Sizes of 0 and 1 are let through where 2 is the least.
                     if let Some(least) = least.filter(|&least| least > 2 && got < least) {
                         return Err(format!(
@@ -235,7 +249,8 @@ impl Calling {
                         ));
                     }
                 }
-                Size::Known(_) | Size::Expression => {}
+                // Those of several symbols are not checked.
+                Size::Known(_) | Size::Symbolic(_, _, None) => {}
             }
         }
         Ok(())
@@ -246,10 +261,68 @@ impl Size {
     fn text(&self) -> String {
         match self {
             Size::Known(size) => size.to_string(),
-            Size::Symbol(name) => name.clone(),
-            Size::Expression => "?".to_owned(),
+            Size::Symbolic(_, text, _) => text.clone(),
         }
     }
+}
+
+/// The value of a symbol for which an expression of it is a number.
+enum Solution {
+    Number(i64),
+    /// There is none.
+    None,
+    /// It is not known how to find it.
+    Unknown,
+}
+
+/// Solves an expression of one symbol, if it is a multiple of that and something more.
+fn solved(expression: &Expr, got: i64) -> Solution {
+    let at = |symbol: i64| value_of(expression, symbol);
+    let (Some(zero), Some(one), Some(two)) = (at(0), at(1), at(2)) else { return Solution::Unknown };
+    let slope = one - zero;
+    if slope == 0 || two - one != slope {
+        return Solution::Unknown;
+    }
+    let rest = i128::from(got) - zero;
+    match (rest % slope, i64::try_from(rest / slope)) {
+        (0, Ok(number)) => Solution::Number(number),
+        (0, Err(_)) => Solution::Unknown,
+        _ => Solution::None,
+    }
+}
+
+/// The value of an expression of one symbol. Expressions nest no deeper than their parser allows.
+fn value_of(expression: &Expr, symbol: i64) -> Option<i128> {
+    match expression {
+        Expr::Symbol(_) => Some(i128::from(symbol)),
+        Expr::Integer(value) => Some(*value),
+        Expr::Call(head, arguments) => {
+            let mut values = Vec::with_capacity(arguments.len());
+            for argument in arguments {
+                values.push(value_of(argument, symbol)?);
+            }
+            let mut rest = values.iter().skip(1);
+            let (&first, second) = (values.first()?, values.get(1).copied());
+            match &**head {
+                "Add" => rest.try_fold(first, |sum, &value| sum.checked_add(value)),
+                "Mul" => rest.try_fold(first, |product, &value| product.checked_mul(value)),
+                "Max" => values.into_iter().max(),
+                "Min" => values.into_iter().min(),
+                "Pow" | "PowByNatural" => first.checked_pow(u32::try_from(second?).ok()?),
+                "FloorDiv" => floor_div(first, second?),
+                "Mod" | "PythonMod" => {
+                    floor_div(first, second?)?.checked_mul(second?).and_then(|whole| first.checked_sub(whole))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn floor_div(a: i128, b: i128) -> Option<i128> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
 }
 
 impl Given<'_> {
@@ -300,32 +373,25 @@ fn check_constant(constant: &ConstantValue, value: &Given<'_>, path: &str) -> Re
     }
 }
 
-fn leaf(input: &Argument, tensors: &crate::schema::Map<TensorMeta>) -> Leaf {
-    match input {
-        Argument::Tensor(tensor) => {
-            let meta = tensors.iter().find(|(name, _)| ***name == *tensor.name);
-            Leaf::Tensor(meta.map(|(_, meta)| meta.sizes.iter().map(size).collect()))
+fn leaf(input: &Argument, tensors: &crate::schema::Map<TensorMeta>) -> Result<Leaf, Error> {
+    let Argument::Tensor(tensor) = input else { return Ok(Leaf::Number) };
+    let Some(meta) = tensors.get(&tensor.name) else { return Ok(Leaf::Tensor(None)) };
+    let sizes = meta.sizes.iter().map(size).collect::<Result<Vec<Size>, Error>>()?;
+    Ok(Leaf::Tensor(Some(sizes)))
+}
+
+fn size(size: &SymInt) -> Result<Size, Error> {
+    let SymInt::Expr(written) = size else { return Ok(Size::Known(size.as_int().unwrap_or_default())) };
+    let expression = expression::parse(&written.expr_str)?;
+    let mut symbols = std::collections::BTreeSet::new();
+    expression.visit(&mut |part| {
+        if let Expr::Symbol(name) = part {
+            symbols.insert(name.to_string());
         }
-        _ => Leaf::Number,
-    }
-}
-
-fn size(size: &SymInt) -> Size {
-    match size {
-        SymInt::Int(size) => Size::Known(*size),
-        SymInt::Expr(expression) => symbol(&expression.expr_str).map_or(Size::Expression, Size::Symbol),
-    }
-}
-
-/// The name of an expression that is a symbol alone: `Symbol('s77', positive=True, integer=True)`.
-fn symbol(expression: &str) -> Option<String> {
-    let inside = expression.strip_prefix("Symbol('")?.strip_suffix(')')?;
-    let (name, assumptions) = inside.split_once('\'')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let is_assumption = |text: &str| text.ends_with("=True") && !text.contains(['(', ')', '\'']);
-    let assumptions = assumptions.split(", ").filter(|text| !text.is_empty());
-    let fits = !name.is_empty() && name.chars().all(plain) && { assumptions }.all(is_assumption);
-    fits.then(|| name.to_owned())
+    });
+    let only = if symbols.len() == 1 { symbols.pop_first() } else { None };
+    let text = expression.to_string();
+    Ok(Size::Symbolic(expression, text, only))
 }
 
 /// The places of the values of an argument, in order.
@@ -377,13 +443,48 @@ impl ExportedProgram {
 mod tests {
     use super::*;
 
+    fn symbolic(text: &str) -> Size {
+        let written = crate::schema::SymExpr { expr_str: text.to_owned(), hint: None, extra: Vec::new() };
+        size(&SymInt::Expr(written)).unwrap()
+    }
+
+    fn calling(leaves: Vec<Leaf>) -> Calling {
+        let paths = (0..leaves.len()).map(|index| format!("*args[{index}]")).collect();
+        let ranges = [("s77".to_owned(), (Some(4), Some(64)))].into_iter().collect();
+        Calling { in_spec: TreeSpec::Leaf, out_spec: TreeSpec::Leaf, leaves, paths, ranges }
+    }
+
     #[test]
-    fn only_a_symbol_alone_is_one() {
-        let positive = "Symbol('s77', positive=True, integer=True)";
-        assert_eq!(symbol(positive).as_deref(), Some("s77"));
-        assert_eq!(symbol("Symbol('u0', integer=True)").as_deref(), Some("u0"));
-        for text in ["Add(Symbol('s0'), Integer(1))", "Symbol('s0')*Symbol('s1')", "Symbol('')"] {
-            assert_eq!(symbol(text), None, "{text}");
+    fn sizes_are_checked_in_pytorchs_words() {
+        let symbol = "Symbol('s77', positive=True, integer=True)";
+        let twice = format!("Mul(Integer(2), {symbol})");
+        let tensor = |sizes: &[&str]| Leaf::Tensor(Some(sizes.iter().map(|text| symbolic(text)).collect()));
+        let one = calling(vec![tensor(&[symbol]), tensor(&[&twice])]);
+        let other = calling(vec![tensor(&[&twice]), tensor(&[symbol])]);
+        let check = |calling: &Calling, a: &[i64], b: &[i64]| {
+            calling.check(&[Given::Tensor(a), Given::Tensor(b)]).err().unwrap_or_default()
+        };
+        for (found, want) in [
+            (check(&one, &[5], &[10]), ""),
+            (check(&one, &[5], &[9]), "Expected input at *args[1].shape[0] to be equal to 10, but got 9"),
+            (check(&one, &[3], &[6]), "Expected input at *args[0].shape[0] to be >= 4, but got 3"),
+            (check(&one, &[65], &[130]), "Expected input at *args[0].shape[0] to be <= 64, but got 65"),
+            (
+                check(&one, &[5], &[10, 3]),
+                "Unexpected number of dimensions in input at *args[1].shape (expected torch.Size([2*s77]), \
+                 got torch.Size([10, 3]))",
+            ),
+            (
+                check(&other, &[9], &[5]),
+                "Expected input *args[0].shape[0] = 9 to be of the form 2*s77, where s77 is an integer",
+            ),
+            (check(&other, &[12], &[5]), "Expected input at *args[1].shape[0] to be equal to 6, but got 5"),
+        ] {
+            assert_eq!(found, want);
         }
+        let constant = calling(vec![Leaf::Constant(ConstantValue::Float(3.5))]);
+        let said = constant.check(&[Given::Int(3)]).unwrap_err();
+        assert_eq!(said, "Expected input at *args[0] to be equal to 3.5, but got 3");
+        assert_eq!(constant.check(&[Given::Float(3.5)]), Ok(()));
     }
 }

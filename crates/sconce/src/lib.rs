@@ -170,9 +170,9 @@ pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shapes.pt2");
 /// let program = sconce::load_program(path)?;
-/// let picture = RunTensor::from_slice(&[0f32; 32 * 32], &[1, 1, 32, 32])?;
+/// let picture = RunTensor::from_slice(&[0f32; 3 * 32 * 32], &[1, 3, 32, 32])?;
 /// let scores = program.forward(&[picture.into()])?;
-/// assert_eq!(scores.as_tensor().expect("a tensor").sizes(), [1, 3]);
+/// assert_eq!(scores.as_tensor().expect("a tensor").sizes(), [1, 8]);
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
