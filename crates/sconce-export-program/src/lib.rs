@@ -23,7 +23,10 @@
 //!   enums have their own numbers, and keys that this version does not know are kept in `extra`. A program
 //!   is read by [`ExportedProgram::from_json`] and written by [`ExportedProgram::to_json`], byte for byte as
 //!   Python's `json.dumps` writes it.
+//! * [`ExportedProgram::text`] gives what PyTorch prints of a program.
+//! * [`Archive::write_again`] and [`Archive::write_like_torch`] write archives.
 //! * [`expression`] reads the text of symbolic expressions, and prints them as sympy does.
+//! * [`guard`] reads conditions on inputs.
 //! * [`json`] is the reader and writer of JSON underneath.
 //! * [`Program`] is a program as a module that can be run: its graph in the terms of `sconce_ir`, and how it
 //!   is called ([`Calling`], whose structures are [`tree_spec`]s).
@@ -35,8 +38,10 @@ mod archive;
 mod calling;
 mod error;
 pub mod expression;
+pub mod guard;
 mod import;
 pub mod json;
+mod resave;
 pub mod schema;
 mod text;
 pub mod tree_spec;

@@ -31,6 +31,7 @@
 //! [`LoadOptions`]: sconce_checkpoint::LoadOptions
 
 mod callables;
+mod exported;
 mod members;
 mod pickle;
 mod policy;

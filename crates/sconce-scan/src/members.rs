@@ -9,6 +9,7 @@ use sconce_checkpoint::{FileKind, LoadOptions};
 use sconce_pickle::Node;
 use sconce_tensor::read_npy_header;
 
+use crate::exported;
 use crate::pickle::{Dialect, Ran, may_begin_pickle};
 use crate::program;
 use crate::report::{Finding, Rule, shortened};
@@ -30,6 +31,7 @@ pub(crate) fn are_read(kind: FileKind) -> bool {
     matches!(
         kind,
         FileKind::Pt2
+            | FileKind::AotInductor
             | FileKind::TorchPackage
             | FileKind::PreviewArchive
             | FileKind::TorchServe
@@ -168,6 +170,15 @@ fn member(
             && let Ok(text) = std::str::from_utf8(&bytes)
         {
             program::examine(text, &name, certain, job.sink);
+        }
+    }
+    if matches!(file.kind, FileKind::Pt2 | FileKind::AotInductor | FileKind::ExecuTorch) {
+        // The layout before 2.8 has no folder.
+        let plain = shortened(&directory.display_name(entry));
+        match exported::role(&inside, &plain) {
+            exported::Role::Program => return exported::program(&bytes, &name, file, job),
+            exported::Role::Native => return exported::native(&name, file, job),
+            exported::Role::Other => {}
         }
     }
     if inside.eq_ignore_ascii_case("bytecode.pkl") {

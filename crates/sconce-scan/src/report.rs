@@ -156,6 +156,18 @@ rules! {
     OtherFormat, "SC023", "other-format", Unknown,
         "An archive that another program loads: the pickles in it were read, what else that program runs was not judged.",
         "Unpack it, look at the code in it, and scan the checkpoints in it by themselves.";
+    CodeInExpression, "SC024", "code-in-expression", Dangerous,
+        "A .pt2 file has something else where a symbolic expression or a guard is to be, and PyTorch runs that text as Python.",
+        "Do not load the file with PyTorch: torch.export.load evaluates the text.";
+    NativeCode, "SC025", "native-code", Unknown,
+        "A .pt2 file holds native code, which torch.export.load and AOTInductor load into the process.",
+        "Load the file only if you trust who compiled it. Use the torch.export program that it was compiled from.";
+    OtherTarget, "SC026", "other-target", Unknown,
+        "A .pt2 file names a function that is no operator, which PyTorch looks up by its name.",
+        "Find out what the function is: programs of torch.export call operators and functions of numbers.";
+    BrokenProgram, "SC027", "broken-program", Broken,
+        "A .pt2 file's program could not be read to its end.",
+        "Fetch the file again, or ask its source for one that torch.export.load takes.";
 }
 
 /// One thing that a scan found.

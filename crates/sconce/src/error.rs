@@ -42,6 +42,10 @@ pub enum Error {
     /// Tensors could not be written as safetensors or npz.
     #[error(transparent)]
     Export(#[from] sconce_checkpoint::export::Error),
+    /// A program of torch.export could not be read.
+    #[cfg(feature = "export-program")]
+    #[error(transparent)]
+    ExportProgram(#[from] sconce_export_program::Error),
     /// Source code could not be parsed.
     #[cfg(feature = "jit")]
     #[error(transparent)]
@@ -50,10 +54,6 @@ pub enum Error {
     #[cfg(feature = "jit")]
     #[error(transparent)]
     TorchScript(#[from] sconce_torchscript::Error),
-    /// A program that was exported could not be read.
-    #[cfg(feature = "jit")]
-    #[error(transparent)]
-    ExportedProgram(#[from] sconce_export_program::Error),
     /// Python source could not be compiled.
     #[cfg(feature = "script")]
     #[error(transparent)]
@@ -73,6 +73,8 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Checkpoint(error) => error.kind(),
+            #[cfg(feature = "export-program")]
+            Error::ExportProgram(error) => error.kind(),
             Error::Archive(error) => sconce_checkpoint::Error::from(error.clone()).kind(),
             Error::Pickle(error) => sconce_checkpoint::Error::from(error.clone()).kind(),
             Error::Source(error) => match error.kind() {
@@ -97,8 +99,6 @@ impl Error {
             Error::Syntax(_) => ErrorKind::Malformed,
             #[cfg(feature = "jit")]
             Error::TorchScript(error) => error.kind(),
-            #[cfg(feature = "jit")]
-            Error::ExportedProgram(error) => error.kind(),
             #[cfg(feature = "script")]
             Error::Script(error) => sconce_torchscript::Error::from(error.clone()).kind(),
             #[cfg(feature = "run")]

@@ -32,9 +32,10 @@
 //!
 //! | feature | default | gives |
 //! |---|---|---|
-//! | `run` | yes | runs TorchScript programs: module [`run`] |
+//! | `run` | yes | runs programs of TorchScript and torch.export: module [`run`] |
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
+//! | `export-program` | yes | programs of torch.export: module [`export_program`] |
 //! | `scan` | yes | what a file would do when PyTorch loads it: module `scan` |
 //! | `safetensors` | yes | opens `.safetensors` files |
 //! | `parallel` | yes | checksums on several threads while a file is written |
@@ -129,8 +130,6 @@ pub mod interop;
 
 #[cfg(feature = "jit")]
 pub mod jit;
-#[cfg(feature = "jit")]
-pub use sconce_export_program as pt2;
 #[cfg(feature = "run")]
 pub mod run;
 
@@ -138,6 +137,8 @@ pub use error::Error;
 pub use sconce_archive as archive;
 pub use sconce_checkpoint as checkpoint;
 pub use sconce_checkpoint::export;
+#[cfg(feature = "export-program")]
+pub use sconce_export_program as export_program;
 pub use sconce_pickle as pickle;
 #[cfg(feature = "scan")]
 pub use sconce_scan as scan;
@@ -179,11 +180,11 @@ pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
 ///
 /// # Errors
 /// When the file cannot be read or is something else, or the program has what cannot be run.
-#[cfg(feature = "jit")]
-pub fn load_program(path: impl AsRef<Path>) -> Result<pt2::Program, Error> {
-    let archive = pt2::Archive::open(path)?;
+#[cfg(feature = "export-program")]
+pub fn load_program(path: impl AsRef<Path>) -> Result<export_program::Program, Error> {
+    let archive = export_program::Archive::open(path)?;
     let model = archive.model(None)?;
-    Ok(pt2::Program::of_archive(&archive, model)?)
+    Ok(export_program::Program::of_archive(&archive, model)?)
 }
 
 /// Writes a value to a file that is not there yet, as `torch.save` does.

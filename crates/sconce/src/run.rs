@@ -111,8 +111,8 @@ pub use sconce_runtime::{
     vector_instructions,
 };
 
+use crate::export_program::Program;
 use crate::jit::Module;
-use crate::pt2::Program;
 
 /// Calls methods of a module: `module.forward(&[x.into()])`.
 ///

@@ -87,6 +87,27 @@ fn kinds_are_told_by_contents() {
             "zip, 2 records, before 2.8",
         ),
         (zip_of(&["n/models/model.json", "n/archive_format"]), FileKind::Pt2, "zip, 2 records"),
+        (
+            zip_of(&["n/models/a.json", "n/models/b/c.json", "n/archive_format"]),
+            FileKind::Pt2,
+            "zip, 3 records, 2 models",
+        ),
+        (
+            zip_of(&["n/data/aotinductor/model/a.so", "n/archive_format"]),
+            FileKind::AotInductor,
+            "zip, 2 records",
+        ),
+        (
+            zip_of(&["n/data/aotinductor/m/a.so", "n/models/m.json", "n/archive_format"]),
+            FileKind::Pt2,
+            "zip, 3 records, with native code of AOTInductor",
+        ),
+        (
+            zip_of(&["n/data/executorch/a.pte", "n/archive_format"]),
+            FileKind::ExecuTorch,
+            "zip, 2 records, in a package",
+        ),
+        (zip_of(&["n/extra/a", "n/archive_format"]), FileKind::Pt2, "zip, 2 records, no program"),
         (zip_of(&["a.npy", "b.npy"]), FileKind::Npz, "zip, 2 arrays"),
         (zip_of(&["metadata.json", "model.weights.h5"]), FileKind::Keras, "zip, 2 records"),
         (zip_of(&["h.py", "MAR-INF/MANIFEST.json"]), FileKind::TorchServe, "zip, 2 records"),

@@ -99,7 +99,7 @@ fn by_records(directory: &Directory) -> Identity {
         return Identity::new(FileKind::Pt2, format!("{count}, before 2.8"));
     }
     if has("archive_format") {
-        return Identity::new(FileKind::Pt2, count);
+        return package(count, in_folder());
     }
     if has(".data/extern_modules") {
         return Identity::new(FileKind::TorchPackage, count);
@@ -121,6 +121,25 @@ fn by_records(directory: &Directory) -> Identity {
             Identity::new(FileKind::OtherZip, format!("{count}, one of them {}", shown(name)))
         }
         None => Identity::new(FileKind::OtherZip, format!("{count}, first {}", shown(first))),
+    }
+}
+
+/// An archive as torch.export and AOTInductor write it, by what is in it.
+fn package<'n>(count: String, names: impl Iterator<Item = &'n [u8]>) -> Identity {
+    let (mut models, mut compiled, mut executorch) = (0, false, false);
+    for name in names {
+        let model = name.strip_prefix(b"models/").and_then(|name| name.strip_suffix(b".json"));
+        models += usize::from(model.is_some_and(|name| !name.is_empty()));
+        compiled |= name.starts_with(b"data/aotinductor/");
+        executorch |= name.starts_with(b"data/executorch/");
+    }
+    let and_compiled = if compiled { ", with native code of AOTInductor" } else { "" };
+    match (models, compiled, executorch) {
+        (0, true, _) => Identity::new(FileKind::AotInductor, count),
+        (0, false, true) => Identity::new(FileKind::ExecuTorch, format!("{count}, in a package")),
+        (0, false, false) => Identity::new(FileKind::Pt2, format!("{count}, no program")),
+        (1, ..) => Identity::new(FileKind::Pt2, format!("{count}{and_compiled}")),
+        (n, ..) => Identity::new(FileKind::Pt2, format!("{count}, {n} models{and_compiled}")),
     }
 }
 

@@ -67,6 +67,9 @@ pub struct Load {
         hide_short_help = true
     )]
     pub byte_order: Option<ByteOrderChoice>,
+    /// Which model of a .pt2 file, where it has several
+    #[arg(help_heading = "Reading options", long, value_name = "NAME", hide_short_help = true)]
+    pub model: Option<String>,
     /// Read the whole file instead of mapping it
     #[arg(help_heading = "Reading options", long, hide_short_help = true)]
     pub no_mmap: bool,
@@ -84,6 +87,7 @@ impl Load {
             keep_going: false,
             encoding: EncodingChoice::Utf8,
             byte_order: None,
+            model: None,
             no_mmap: false,
             bounds: Bounds::default(),
         }

@@ -1,7 +1,7 @@
 //! What can be called: TorchScript modules, and programs that torch.export saved.
 
+use sconce::export_program::Program;
 use sconce::jit::Module;
-use sconce::pt2::Program;
 use sconce::run::{Error, Options, Session};
 
 /// What can be called.

@@ -2,14 +2,14 @@
 
 use std::ffi::OsStr;
 
+use sconce::export_program::Program;
 use sconce::jit::{self, Module};
-use sconce::pt2::{Archive, Program};
 use sconce::{FileKind, Source, identify};
 
 use crate::arguments::reading::{Load, PolicyChoice};
 use crate::call::callable::Callable;
 use crate::error::Failure;
-use crate::read::open;
+use crate::read::{exported, open};
 
 /// Loads an archive; no method is compiled. Of a program that was exported, the module that stands for it.
 pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
@@ -23,7 +23,7 @@ pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
 pub fn callable(file: &OsStr, load: &Load) -> Result<Callable, Failure> {
     let source = open::source(file, open::map_mode(load), &open::limits(load))?;
     let name = open::name(file);
-    if identify(&source).kind == FileKind::Pt2 {
+    if exported::is_exported(&source) {
         return program(source, load, &name).map(Callable::Program);
     }
     from_source(source, load, &name).map(Callable::Module)
@@ -31,32 +31,10 @@ pub fn callable(file: &OsStr, load: &Load) -> Result<Callable, Failure> {
 
 /// The program of a `.pt2` file that is open.
 fn program(source: Source, load: &Load, file: &str) -> Result<Program, Failure> {
-    let options = open::options(load);
-    let read = || -> Result<Program, sconce::pt2::Error> {
-        let archive = Archive::from_source(source, &options)?;
-        let model = archive.model(None)?.to_owned();
-        Program::of_archive(&archive, &model)
-    };
-    read().map_err(|error| program_failure(&error, file))
-}
-
-/// What is wrong with a program that was exported.
-fn program_failure(error: &sconce::pt2::Error, file: &str) -> Failure {
-    let mut failure = match error.kind() {
-        sconce::ErrorKind::Caller => Failure::usage(error.message()),
-        _ => Failure::unreadable(error.message()),
-    };
-    failure = failure.in_file(error.file().unwrap_or(file));
-    if let Some(record) = error.record() {
-        failure = failure.in_record(Some(record)).at(error.offset());
-    }
-    if let Some(place) = error.path() {
-        failure = failure.note(format!("at {place}"));
-    }
-    match error.help() {
-        Some(help) => failure.help(help),
-        None => failure,
-    }
+    let archive = exported::archive(source, load, file)?;
+    let model = archive.model(load.model.as_deref());
+    let program = model.and_then(|model| Program::of_archive(&archive, model));
+    program.map_err(|error| exported::failure(error, file))
 }
 
 /// [`module`] of a file that is open.

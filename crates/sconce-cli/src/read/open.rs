@@ -59,6 +59,9 @@ pub fn options(load: &Load) -> LoadOptions {
         let names: Vec<&str> = load.allow.iter().map(String::as_str).collect();
         options = options.allow_list(AllowList::default().scoped(&names));
     }
+    if let Some(model) = &load.model {
+        options = options.model(model);
+    }
     match load.byte_order {
         Some(ByteOrderChoice::Little) => options.default_byte_order(ByteOrder::Little),
         Some(ByteOrderChoice::Big) => options.default_byte_order(ByteOrder::Big),

@@ -1,4 +1,4 @@
-//! `sconce code`: the program of a TorchScript archive.
+//! `sconce code`: the program of a TorchScript archive or a .pt2 file.
 
 use clap::Args;
 use sconce::ErrorKind;
@@ -10,13 +10,14 @@ use crate::arguments::reading::Input;
 use crate::call::python;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION};
-use crate::read::{archive, open};
+use crate::read::{archive, exported, open};
 
 /// `sconce code`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
-qualified name of a class, function or method (__torch__.Net, Net.forward)."
+qualified name of a class, function or method (__torch__.Net, Net.forward). Of a .pt2 file (torch.export) it prints \
+what PyTorch prints of the loaded program."
 )]
 pub struct CodeArgs {
     /// The archive.
@@ -57,8 +58,10 @@ struct Piece {
 
 pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    let module = python::module(&args.input, &args.python)?;
-    let pieces = pieces(args, &module, &file)?;
+    let pieces = match exported(args, &file)? {
+        Some(text) => vec![text],
+        None => pieces(args, &python::module(&args.input, &args.python)?, &file)?,
+    };
     if args.json {
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, code: pieces })?;
         return Ok(Outcome::Clean);
@@ -78,6 +81,28 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
         }
     }
     Ok(Outcome::Clean)
+}
+
+/// What PyTorch prints of a program of torch.export, if the file is one.
+fn exported(args: &CodeArgs, file: &str) -> Result<Option<Piece>, Failure> {
+    let load = &args.input.load;
+    if python::split(&args.input.file).is_some() || args.input.file == "-" {
+        return Ok(None);
+    }
+    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    if !exported::is_exported(&source) {
+        return Ok(None);
+    }
+    if args.name.is_some() || args.original || args.bytecode {
+        let message = "a program of torch.export is shown whole";
+        let help = format!("sconce code {file}");
+        return Err(Failure::usage(message).in_file(file).help(help));
+    }
+    let archive = exported::archive(source, load, file)?;
+    let program = exported::program(&archive, load, file)?;
+    let model = load.model.clone().unwrap_or_else(|| "model".to_owned());
+    let text = program.text().map_err(|error| exported::failure(error, file))?;
+    Ok(Some(Piece { name: model, text: Some(text) }))
 }
 
 fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Failure> {

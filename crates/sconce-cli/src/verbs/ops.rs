@@ -1,4 +1,4 @@
-//! `sconce ops`: the operators that a TorchScript program uses.
+//! `sconce ops`: the operators that a program uses.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::arguments::reading::Input;
 use crate::call::{python, session};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
-use crate::read::{archive, open};
+use crate::read::{archive, exported, open};
 
 /// `sconce ops`.
 #[derive(Debug, Args)]
@@ -41,8 +41,9 @@ struct Document<'a> {
 struct Row {
     name: String,
     count: usize,
-    /// Whether this build can run it.
-    runs: bool,
+    /// Whether this build can run it; absent where that is not known before the program is imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<bool>,
     /// Why no build will: what it would touch.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<&'static str>,
@@ -50,25 +51,50 @@ struct Row {
 
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
+    if let Some(rows) = exported(args, &file)? {
+        return print(args, &file, rows, out);
+    }
     let module = python::module(&args.input, &args.python)?;
     let operators = module.operators().map_err(|error| archive::failure(error, &file))?;
     let mut lacking = lacking(&module, &file)?;
     let mut rows: Vec<Row> = Vec::new();
     for used in &operators {
         let lack = lacking.remove(&used.name);
-        let (runs, refused) = (lack.is_none(), lack.and_then(|lack| lack.refused));
+        let (runs, refused) = (Some(lack.is_none()), lack.and_then(|lack| lack.refused));
         rows.push(Row { name: used.name.clone(), count: used.count, runs, refused });
     }
     // What is no operator but a use of one, such as a kind of value.
     rows.extend(lacking.into_iter().map(|(name, lack)| Row {
         name,
         count: lack.count,
-        runs: false,
+        runs: Some(false),
         refused: lack.refused,
     }));
-    let operators = rows;
+    print(args, &file, rows, out)
+}
+
+/// The operators of a program of torch.export, if the file is one; most used first.
+fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
+    let load = &args.input.load;
+    if python::split(&args.input.file).is_some() || args.input.file == "-" {
+        return Ok(None);
+    }
+    let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
+    if !exported::is_exported(&source) {
+        return Ok(None);
+    }
+    let archive = exported::archive(source, load, file)?;
+    let program = exported::program(&archive, load, file)?;
+    let rows = program.targets().into_iter().map(|(target, count)| {
+        let name = target.strip_prefix("torch.ops.").unwrap_or(target).to_owned();
+        Row { name, count, runs: None, refused: None }
+    });
+    Ok(Some(rows.collect()))
+}
+
+fn print(args: &OpsArgs, file: &str, operators: Vec<Row>, out: &mut Out) -> Verdict {
     if args.json {
-        out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, operators })?;
+        out.json(&Document { schema_version: SCHEMA_VERSION, file, operators })?;
         return Ok(Outcome::Clean);
     }
     out.use_pager();
@@ -78,22 +104,23 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
         .column("", Align::Left, Style::Bad);
     for used in &operators {
         let note = match (used.runs, used.refused) {
-            (true, _) => "",
-            (false, None) => "missing",
-            (false, Some(_)) => "refused",
+            (None | Some(true), _) => "",
+            (Some(false), None) => "missing",
+            (Some(false), Some(_)) => "refused",
         };
         table.row([used.name.as_str(), &used.count.to_string(), note]);
     }
     out.table(&table)?;
     if !args.no_header {
         let places: usize = operators.iter().map(|used| used.count).sum();
-        let missing = operators.iter().filter(|used| !used.runs).count();
+        let missing = operators.iter().filter(|used| used.runs == Some(false)).count();
         let verdict = match missing {
-            0 => "sconce run has them all".to_owned(),
-            _ => format!("sconce run lacks {missing} of them"),
+            _ if operators.iter().any(|used| used.runs.is_none()) => String::new(),
+            0 => " · sconce run has them all".to_owned(),
+            _ => format!(" · sconce run lacks {missing} of them"),
         };
         let text = format!(
-            "{} at {} · {verdict}",
+            "{} at {}{verdict}",
             count(operators.len(), "operator"),
             count(places, "place")
         );

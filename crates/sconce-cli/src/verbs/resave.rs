@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sconce::{Draft, FileKind, SaveOptions, identify, jit};
+use sconce::archive::archive_name;
+use sconce::{Draft, FileKind, SaveOptions, Source, identify, jit};
 use serde::Serialize;
 
 use crate::arguments::reading::Input;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Out, SCHEMA_VERSION};
+use crate::read::exported;
 use crate::read::open::{self, Say};
 use crate::write::atomic::AtomicFile;
 use crate::write::opaque_callables;
@@ -32,6 +34,10 @@ pub struct ResaveArgs {
     /// Write the tensors of a checkpoint alone, by their dotted names: no classes, no functions
     #[arg(long)]
     pub tensors_only: bool,
+    /// Write a .pt2 file as torch.export.save(torch.export.load(FILE), OUT) does: one model, today's layout (default:
+    /// every record as it is)
+    #[arg(long)]
+    pub like_torch: bool,
     /// Overwrite OUT
     #[arg(short, long)]
     pub force: bool,
@@ -56,6 +62,10 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
     let source = open::source(&args.input.file, open::map_mode(load), &open::limits(load))?;
     let kind = identify(&source).kind;
     let target = &args.output;
+    if args.like_torch && kind != FileKind::Pt2 {
+        let message = "--like-torch is for .pt2 files; others are always written as PyTorch would";
+        return Err(Failure::usage(message).in_file(input));
+    }
     let (format, writer) = if kind == FileKind::TorchScript {
         if args.tensors_only {
             let message = "--tensors-only is for checkpoints: a TorchScript archive is a program";
@@ -70,6 +80,8 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
         }
         file.commit()?;
         ("torchscript", "TorchScript, torch.jit.save layout")
+    } else if matches!(kind, FileKind::Pt2 | FileKind::AotInductor) {
+        exported(args, source, &input)?
     } else {
         if !args.extra.is_empty() || args.no_extra {
             let message = "only TorchScript archives have extra files";
@@ -94,6 +106,37 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
         output::remark(say.color, &wrote(target, writer));
     }
     Ok(Outcome::Clean)
+}
+
+/// Writes a program of torch.export again.
+fn exported(
+    args: &ResaveArgs,
+    source: Source,
+    input: &str,
+) -> Result<(&'static str, &'static str), Failure> {
+    if args.tensors_only || !args.extra.is_empty() || args.no_extra {
+        let message = "--tensors-only, --extra and --no-extra are not for .pt2 files";
+        let help = "sconce convert writes the tensors alone";
+        return Err(Failure::usage(message).in_file(input).help(help));
+    }
+    let load = &args.input.load;
+    let archive = exported::archive(source, load, input)?;
+    let failure = |error| exported::failure(error, input);
+    let mut file = AtomicFile::create(&args.output, args.force)?;
+    let written = if args.like_torch {
+        let model = archive.model(load.model.as_deref()).map_err(failure)?;
+        let folder = archive_name(&args.output).map_err(|error| {
+            Failure::usage(error.message()).in_file(args.output.to_string_lossy())
+        })?;
+        archive.write_like_torch(model, &folder, &mut file).map(drop)
+    } else {
+        archive.write_again(&mut file).map(drop)
+    };
+    if let Err(error) = written {
+        return Err(file.failure().unwrap_or_else(|| failure(error)));
+    }
+    file.commit()?;
+    Ok(("pt2", "zip, torch.export.save layout"))
 }
 
 /// The options that the flags stand for.

@@ -25,6 +25,8 @@ const RENAMED: &[(&str, &str, &str)] = &[
     ("aten::sym_stride", "int", "aten::stride.int"),
     ("aten::sym_numel", "", "aten::numel"),
     ("aten::sym_storage_offset", "", "aten::storage_offset"),
+    // A view, of a tensor that nothing writes to through it.
+    ("aten::_neg_view", "", "aten::neg"),
 ];
 
 /// `torch.float32`

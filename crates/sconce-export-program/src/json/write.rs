@@ -10,12 +10,23 @@ pub struct Writer {
     out: String,
     /// Whether the next item of the list or object comes first.
     first: bool,
+    /// Whether keys that no structure knows are left out.
+    known_only: bool,
 }
 
 impl Writer {
     /// Begins an empty text.
     pub fn new() -> Writer {
-        Writer { out: String::new(), first: true }
+        Writer { out: String::new(), first: true, known_only: false }
+    }
+
+    /// Begins an empty text that is to have no keys but those that structures know.
+    pub fn known_only() -> Writer {
+        Writer { known_only: true, ..Writer::new() }
+    }
+
+    pub(crate) fn leaves_out_unknown(&self) -> bool {
+        self.known_only
     }
 
     /// The text.

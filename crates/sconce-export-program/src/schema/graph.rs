@@ -79,3 +79,27 @@ structure! {
         sym_float_values "sym_float_values": Map<SymFloat> = Map::new();
     }
 }
+
+impl Graph {
+    /// Calls `visit` with each node; those of the graphs that a node takes come before it.
+    pub fn visit_nodes<'g>(&'g self, visit: &mut dyn FnMut(&'g Node)) {
+        for node in &self.nodes {
+            for input in &node.inputs {
+                input.arg.visit_nodes(visit);
+            }
+            visit(node);
+        }
+    }
+}
+
+impl Argument {
+    fn visit_nodes<'g>(&'g self, visit: &mut dyn FnMut(&'g Node)) {
+        match self {
+            Argument::Graph(argument) => argument.graph.visit_nodes(visit),
+            Argument::StringToArgument(entries) => {
+                entries.values().for_each(|value| value.visit_nodes(visit));
+            }
+            _ => {}
+        }
+    }
+}

@@ -44,9 +44,11 @@ macro_rules! structure {
                     out.key($key);
                     $crate::schema::read::Value::write(&self.$field, out);
                 )*
-                for (key, value) in &self.extra {
-                    out.key(key);
-                    out.json(value);
+                if !out.leaves_out_unknown() {
+                    for (key, value) in &self.extra {
+                        out.key(key);
+                        out.json(value);
+                    }
                 }
                 out.close('}');
             }

@@ -118,6 +118,25 @@ impl ExportedProgram {
         self.write(&mut out);
         out.finish()
     }
+
+    /// What the program calls, in all its graphs, with the number of places; most first.
+    pub fn targets(&self) -> Vec<(&str, usize)> {
+        let mut counts: Map<usize> = Map::new();
+        let mut order: Vec<(&str, usize)> = Vec::new();
+        self.graph_module.graph.visit_nodes(&mut |node| {
+            let at = *counts.entry(node.target.clone()).or_insert_with(|| {
+                order.push((node.target.as_str(), 0));
+                order.len() - 1
+            });
+            order[at].1 += 1;
+        });
+        order.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        order
+    }
+
+    pub(crate) fn write_to(&self, out: &mut Writer) {
+        self.write(out);
+    }
 }
 
 /// The version is looked at first: in another major nothing else need fit.

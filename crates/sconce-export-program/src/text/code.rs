@@ -271,8 +271,10 @@ fn annotation(text: &str) -> Option<String> {
             false => whole,
         }
     };
-    let entries: Vec<String> =
-        entries.iter().map(|(key, value)| format!("{}: {}", value::text(key), cut(value))).collect();
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|(key, value)| format!("{}: {}", value::text(key), cut(value)))
+        .collect();
     Some(format!(" Annotation: {{{}}}", entries.join(", ")))
 }
 

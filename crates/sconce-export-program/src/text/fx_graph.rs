@@ -45,6 +45,8 @@ pub(crate) struct FxGraph<'p> {
     pub(crate) nodes: Vec<Node<'p>>,
     /// The graphs that its nodes name, by name.
     pub(crate) graphs: IndexMap<String, FxGraph<'p>>,
+    /// The names of the file's nodes once they are loaded; those of the graphs that a node names come before its own.
+    pub(crate) call_names: Vec<String>,
 }
 
 struct Builder<'p, 's> {
@@ -62,13 +64,15 @@ impl<'p> FxGraph<'p> {
         specs: Option<&'p [InputSpec]>,
         symbols: &mut Symbols<'p>,
     ) -> Result<FxGraph<'p>, Error> {
-        let out = FxGraph { nodes: Vec::new(), graphs: IndexMap::new() };
+        let out = FxGraph { nodes: Vec::new(), graphs: IndexMap::new(), call_names: Vec::new() };
         let mut builder = Builder { graph, symbols, names: Names::new(), out };
         for (at, input) in graph.inputs.iter().enumerate() {
             builder.placeholder(at, input, specs.and_then(|specs| specs.get(at)))?;
         }
         for node in &graph.nodes {
-            builder.node(node)?;
+            let at = builder.node(node)?;
+            let name = builder.out.nodes[at].name.clone();
+            builder.out.call_names.push(name);
         }
         let mut outputs = Vec::with_capacity(graph.outputs.len());
         for output in &graph.outputs {
@@ -78,7 +82,8 @@ impl<'p> FxGraph<'p> {
             true => outputs.swap_remove(0),
             false => Value::Tuple(outputs),
         };
-        let node = Node { args: vec![result], ..Node::new("output".into(), Kind::Output, "output") };
+        let node =
+            Node { args: vec![result], ..Node::new("output".into(), Kind::Output, "output") };
         builder.out.nodes.push(node);
         Ok(builder.out)
     }
@@ -213,7 +218,8 @@ impl<'p> Builder<'p, '_> {
                 Value::Dict(shown)
             }
             Argument::Graph(argument) => {
-                let graph = FxGraph::new(&argument.graph, None, self.symbols)?;
+                let mut graph = FxGraph::new(&argument.graph, None, self.symbols)?;
+                self.out.call_names.append(&mut graph.call_names);
                 self.out.graphs.insert(argument.name.clone(), graph);
                 let name = self.names.create(&argument.name);
                 let mut node = Node::new(name.clone(), Kind::GetAttr, &argument.name);
@@ -225,7 +231,8 @@ impl<'p> Builder<'p, '_> {
         })
     }
 
-    fn node(&mut self, node: &'p FileNode) -> Result<(), Error> {
+    /// Adds a call, and what takes its results apart; gives the call's place.
+    fn node(&mut self, node: &'p FileNode) -> Result<usize, Error> {
         let metadata = Some(&node.metadata);
         let (mut args, mut kwargs) = (Vec::new(), Vec::new());
         for input in &node.inputs {
@@ -246,18 +253,20 @@ impl<'p> Builder<'p, '_> {
             for (index, output) in node.outputs.iter().enumerate() {
                 self.item(&name, index, output, metadata)?;
             }
-            return Ok(());
+            return Ok(at);
         };
         // A higher-order operator's tuple of one.
         if node.target.contains("torch.ops.higher_order")
             && node.is_hop_single_tensor_return == Some(false)
             && !matches!(only, Argument::None(_))
         {
-            return self.item(&name, 0, only, metadata);
+            self.item(&name, 0, only, metadata)?;
+            return Ok(at);
         }
         match only {
             Argument::None(_) => {
-                self.out.nodes[at].name = self.names.create(&format!("{}_unused", last_part(&node.target)));
+                self.out.nodes[at].name =
+                    self.names.create(&format!("{}_unused", last_part(&node.target)));
             }
             Argument::Tensors(items) => {
                 for (index, tensor) in items.iter().enumerate() {
@@ -280,7 +289,7 @@ impl<'p> Builder<'p, '_> {
                 }
             }
         }
-        Ok(())
+        Ok(at)
     }
 
     /// One of a call's results.

@@ -11,6 +11,7 @@ mod signature;
 mod symbols;
 mod value;
 
+use crate::schema::GraphModule;
 use crate::{Error, ExportedProgram};
 use symbols::Symbols;
 
@@ -41,4 +42,13 @@ impl ExportedProgram {
     pub fn signature_text(&self) -> String {
         signature::text(&self.graph_module.signature)
     }
+}
+
+/// The names that PyTorch's loader gives the calls of a program: those of the graphs that a call names come before
+/// the call's own.
+pub(crate) fn node_names(module: &GraphModule) -> Result<Vec<String>, Error> {
+    let specs = Some(&module.signature.input_specs[..]);
+    let mut symbols = Symbols::default();
+    let graph = fx_graph::FxGraph::new(&module.graph, specs, &mut symbols)?;
+    Ok(graph.call_names)
 }

@@ -129,7 +129,9 @@ mod tests {
     #[test]
     fn as_torch_fx_names() {
         let mut names = Names::new();
-        let given = ["x", "x", "x", "x_1", "x_7", "x", "input", "input", "max", "a.b", "9", "", "_1", "x_7"];
+        let given = [
+            "x", "x", "x", "x_1", "x_7", "x", "input", "input", "max", "a.b", "9", "", "_1", "x_7",
+        ];
         let want = [
             "x", "x_1", "x_2", "x_3", "x_7", "x_8", "input_1", "input_2", "max_1", "a_b", "_9",
             "_unnamed", "_1", "x_9",

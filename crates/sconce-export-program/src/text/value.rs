@@ -92,8 +92,10 @@ pub(crate) fn json(value: &Json) -> String {
         Json::String(value) => text(value),
         Json::Array(items) => list(items, json),
         Json::Object(entries) => {
-            let entries: Vec<String> =
-                entries.iter().map(|(key, value)| format!("{}: {}", text(key), json(value))).collect();
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", text(key), json(value)))
+                .collect();
             format!("{{{}}}", entries.join(", "))
         }
     }

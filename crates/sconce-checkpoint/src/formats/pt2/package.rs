@@ -304,6 +304,16 @@ impl Package {
         self.records.entries().len()
     }
 
+    /// The directory of the zip file.
+    pub fn directory(&self) -> &Directory {
+        self.records.directory()
+    }
+
+    /// A record's name without the folder.
+    pub fn record_name(&self, entry: &Entry) -> Cow<'_, str> {
+        self.records.name(entry)
+    }
+
     /// The names of all records, without the folder.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.records.entries().iter().map(|entry| self.records.name(entry))
@@ -352,12 +362,27 @@ impl Package {
     /// The inputs that a model was exported with, `(args, kwargs)`, read as `torch.load(weights_only=True)`
     /// reads them. `None` when there are none, or they hold anything that this refuses: PyTorch would run it.
     pub fn sample_inputs(&self, model: &str) -> Option<Checkpoint> {
-        let name = match self.layout {
-            Layout::Flat => "serialized_example_inputs.pt".to_owned(),
-            _ => format!("data/sample_inputs/{model}.pt"),
-        };
-        let entry = self.records.find(&name).filter(|entry| entry.size() > 0)?;
+        let entry = self.records.find(&self.sample_input_record(model))?;
+        if entry.size() == 0 {
+            return None;
+        }
         let options = self.options.clone().policy(Policy::WeightsOnly);
         self.inner(entry, &options).ok()
+    }
+
+    fn sample_input_record(&self, model: &str) -> String {
+        match self.layout {
+            Layout::Flat => "serialized_example_inputs.pt".to_owned(),
+            _ => format!("data/sample_inputs/{model}.pt"),
+        }
+    }
+
+    /// The bytes of the file that holds a model's sample inputs; `None` where there is no such record.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn sample_input_bytes(&self, model: &str) -> Result<Option<Bytes>, Error> {
+        let entry = self.records.find(&self.sample_input_record(model));
+        Ok(entry.map(|entry| self.records.directory().bytes(entry)).transpose()?)
     }
 }

@@ -53,6 +53,8 @@ pub struct Payload {
     /// Whether it is an `nn.Parameter`.
     pub is_parameter: bool,
     pub(super) value: Value,
+    pub(super) device: Option<String>,
+    pub(super) own_record: bool,
     pub(super) storage: Option<Vec<StorageRecord>>,
 }
 
@@ -70,6 +72,16 @@ impl Payload {
             Value::Tensor(tensor) => Some(tensor),
             Value::Object(_) => None,
         }
+    }
+
+    /// The device that the file says it was on, where it says so: `cpu`, `cuda:0`.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Whether its record holds it alone, or with others that share its storage: not a pickle of all.
+    pub fn has_record(&self) -> bool {
+        self.own_record
     }
 
     /// What it is, in a few words.
@@ -159,6 +171,8 @@ impl Reader<'_> {
             record,
             is_parameter,
             value: Value::Object(String::new()),
+            device: None,
+            own_record: true,
             storage: None,
         };
         let Some(meta) = meta.get("tensor_meta").filter(|meta| !meta.is_null() && !use_pickle)
@@ -233,6 +247,7 @@ impl Reader<'_> {
             Tensor::strided(storage, dtype, offset, &sizes, &strides).map_err(bad)?
         };
         payload.value = Value::Tensor(tensor.with_requires_grad(requires_grad));
+        payload.device = Some(device);
         Ok(payload)
     }
 }

@@ -75,6 +75,8 @@ impl Package {
                 record: record.clone(),
                 is_parameter,
                 value,
+                device: None,
+                own_record: false,
                 storage: None,
             });
         }
