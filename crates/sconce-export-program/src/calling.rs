@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::expression::{self, Expr};
+use crate::guard_check::Guards;
 use crate::schema::{Argument, ConstantValue, ExportedProgram, InputSpec, SymInt, TensorMeta};
 use crate::tree_spec::{Key, TreeSpec};
 
@@ -20,6 +21,8 @@ pub struct Calling {
     paths: Vec<String>,
     /// Least and most of symbols, as texts of expressions.
     ranges: FxHashMap<String, (Option<i64>, Option<i64>)>,
+    /// Conditions that must hold.
+    guards: Guards,
 }
 
 /// What a value of the arguments must be.
@@ -44,8 +47,8 @@ enum Size {
 /// A value of the arguments, as far as it is checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Given<'a> {
-    /// A tensor of these sizes.
-    Tensor(&'a [i64]),
+    /// A tensor: its sizes, its strides, and where it begins in its storage.
+    Tensor(&'a [i64], &'a [i64], i64),
     /// `None`
     None,
     /// An int.
@@ -121,7 +124,9 @@ impl Calling {
         let ranges = program.range_constraints.iter();
         let ranges =
             ranges.map(|(name, range)| (name.to_string(), (range.min_val, range.max_val))).collect();
-        Ok(Calling { in_spec, out_spec, leaves, paths, ranges })
+        let names = signature.and_then(|signature| signature.forward_arg_names.clone());
+        let guards = Guards::new(&program.guards_code, names.unwrap_or_default());
+        Ok(Calling { in_spec, out_spec, leaves, paths, ranges, guards })
     }
 
     /// The positional arguments' structures.
@@ -164,7 +169,7 @@ impl Calling {
         for ((leaf, path), value) in self.leaves.iter().zip(&self.paths).zip(values) {
             match leaf {
                 Leaf::Tensor(sizes) => {
-                    let Given::Tensor(given) = value else {
+                    let Given::Tensor(given, ..) = value else {
                         let class = value.class();
                         return Err(format!(
                             "Expected input at {path} to be a tensor, but got <class '{class}'>"
@@ -185,7 +190,7 @@ impl Calling {
                 Leaf::Constant(constant) => check_constant(constant, value, path)?,
             }
         }
-        Ok(())
+        self.guards.check(self.positional(), self.named(), values)
     }
 
     fn check_sizes<'a>(
@@ -329,7 +334,7 @@ impl Given<'_> {
     /// The name of its class in Python.
     fn class(&self) -> &str {
         match self {
-            Given::Tensor(_) => "torch.Tensor",
+            Given::Tensor(..) => "torch.Tensor",
             Given::None => "NoneType",
             Given::Int(_) => "int",
             Given::Float(_) => "float",
@@ -346,7 +351,7 @@ impl Given<'_> {
             Given::Float(value) => format!("{value:?}"),
             Given::Bool(value) => (if *value { "True" } else { "False" }).to_owned(),
             Given::Str(text) => (*text).to_owned(),
-            Given::Tensor(sizes) => format!("a tensor of the sizes {sizes:?}"),
+            Given::Tensor(sizes, ..) => format!("a tensor of the sizes {sizes:?}"),
             Given::Other(class) => format!("a value of the class {class}"),
         }
     }
@@ -451,7 +456,8 @@ mod tests {
     fn calling(leaves: Vec<Leaf>) -> Calling {
         let paths = (0..leaves.len()).map(|index| format!("*args[{index}]")).collect();
         let ranges = [("s77".to_owned(), (Some(4), Some(64)))].into_iter().collect();
-        Calling { in_spec: TreeSpec::Leaf, out_spec: TreeSpec::Leaf, leaves, paths, ranges }
+        let guards = Guards::new(&[], Vec::new());
+        Calling { in_spec: TreeSpec::Leaf, out_spec: TreeSpec::Leaf, leaves, paths, ranges, guards }
     }
 
     #[test]
@@ -462,7 +468,7 @@ mod tests {
         let one = calling(vec![tensor(&[symbol]), tensor(&[&twice])]);
         let other = calling(vec![tensor(&[&twice]), tensor(&[symbol])]);
         let check = |calling: &Calling, a: &[i64], b: &[i64]| {
-            calling.check(&[Given::Tensor(a), Given::Tensor(b)]).err().unwrap_or_default()
+            calling.check(&[Given::Tensor(a, &[1], 0), Given::Tensor(b, &[1], 0)]).err().unwrap_or_default()
         };
         for (found, want) in [
             (check(&one, &[5], &[10]), ""),

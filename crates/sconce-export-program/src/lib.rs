@@ -39,6 +39,7 @@ mod calling;
 mod error;
 pub mod expression;
 pub mod guard;
+mod guard_check;
 mod import;
 pub mod json;
 mod resave;

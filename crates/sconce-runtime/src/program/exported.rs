@@ -60,7 +60,9 @@ fn is_key(key: &Key, name: &str) -> bool {
 /// A value as it is checked.
 fn given(value: &IValue) -> Given<'_> {
     match value {
-        IValue::Tensor(tensor) => Given::Tensor(tensor.sizes()),
+        IValue::Tensor(tensor) => {
+            Given::Tensor(tensor.sizes(), tensor.strides(), tensor.offset())
+        }
         IValue::None => Given::None,
         IValue::Int(value) => Given::Int(*value),
         IValue::Float(value) => Given::Float(*value),
