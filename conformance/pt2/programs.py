@@ -104,7 +104,7 @@ class Names(nn.Module):
     """Values called as Python's own names are."""
 
     def forward(self, input, max, lambda_, x_1, x):
-        return input + max * lambda_ - x_1 / x, "text" if x.shape[0] else None, None
+        return input + max * lambda_ - x_1 / x, None, 3
 
 
 class Unbacked(nn.Module):
@@ -125,12 +125,12 @@ class Strings(nn.Module):
 
 class Shapes(nn.Module):
     def forward(self, x, y):
-        a = x.reshape(x.shape[0] * 2, -1)
-        b = F.interpolate(y, scale_factor=1.5)
+        a = torch.cat([x, x]).reshape(x.shape[0] * 2, -1)
+        b = F.pad(y, (1, y.shape[2]))
         c = torch.cat([x[: x.shape[0] // 3], x[x.shape[0] // 3 :]])
         d = x.new_zeros((x.shape[0] + 3) // 4, (x.shape[0] ** 2) % 7 + 1)
-        e = torch.ones(max(x.shape[0], 3), int(x.shape[0] * 0.5) + 1)
-        return a, b, c, d, e, x.shape[0] / 2, x.shape[0] > 7
+        e = torch.ones(torch.sym_max(x.shape[0], 3), int(x.shape[0] * 0.5) + 1)
+        return a, b, c, d, e, x.shape[0] // 2
 
 
 class Lists(nn.Module):
@@ -207,6 +207,11 @@ class Block(nn.Module):
         return F.relu(self.norm(self.conv(x)) + x, inplace=True)
 
 
+def guarded(_, a, b):
+    c = a.reshape(-1, 3)
+    return c, b + a[: b.shape[0]] if b.shape[0] * 2 > a.shape[0] + 3 else b
+
+
 def image():
     return torch.randn(2, 3, 16, 16)
 
@@ -232,10 +237,10 @@ def programs():
     yield "names", Names(), tuple(x(3) for _ in range(5)), {}, None
     yield "unbacked", Unbacked(), (x(3), torch.tensor(4)), {}, None
     yield "strings", Strings(), (x(3, 3),), {}, None
-    yield "shapes", Shapes(), (x(9, 4), x(1, 2, 6)), {}, {"x": {0: Dim("n", min=8, max=40)}, "y": {2: Dim("m", max=30)}}
-    yield "derived", Of(lambda m, a, b: a[1:] + b), (x(6), x(5)), {}, ({0: Dim("p") + 1}, {0: Dim("p")})
-    yield "even", Of(lambda m, a: a.reshape(2, -1)), (x(6),), {}, ({0: 2 * Dim("h", max=20)},)
-    yield "guards", Of(lambda m, a, b: a + b[: a.shape[0]] if b.shape[0] >= a.shape[0] else a), (x(6), x(9)), {}, ({0: Dim.AUTO}, {0: Dim.AUTO})
+    yield "shapes", Shapes(), (x(9, 4), x(1, 2, 6)), {}, {"x": {0: Dim.AUTO}, "y": {2: Dim.AUTO}}
+    yield "derived", Of(lambda m, a, b: a[1:] + b), (x(6), x(5)), {}, (({0: Dim("p") + 1}, {0: Dim("p")}),)
+    yield "even", Of(lambda m, a: a.reshape(2, -1)), (x(6),), {}, (({0: 2 * Dim("h", max=20)},),)
+    yield "guards", Of(guarded), (x(9), x(7)), {}, (({0: Dim.AUTO}, {0: Dim.AUTO}),)
     yield "lists", Lists(), (x(4, 4),), {}, None
     yield "trees", Trees(), (Pair(x(2), None), Point(x(2), x(3)), {"a": [x(1)], "b": x(4)}), {"k": 7}, None
     yield "noted", Noted(), (x(3),), {}, None
@@ -256,7 +261,7 @@ def programs():
     yield "layer_norm", nn.Sequential(nn.LayerNorm(8), nn.Hardswish(), nn.LogSoftmax(-1)), (x(2, 8),), {}, ({0: BATCH},)
     yield "conv1d", nn.Sequential(nn.Conv1d(2, 4, 3, dilation=2), nn.ConvTranspose1d(4, 2, 3, stride=2), nn.ELU()), (x(2, 2, 12),), {}, None
     yield "conv3d", nn.Sequential(nn.Conv3d(1, 2, 3), nn.InstanceNorm3d(2, affine=True, track_running_stats=True)), (x(1, 1, 6, 6, 6),), {}, None
-    yield "upsample", nn.Sequential(nn.Upsample(scale_factor=2, mode="bilinear"), nn.ReflectionPad2d(1), nn.AvgPool2d(2)), (x(1, 2, 4, 4),), {}, ({0: BATCH},)
+    yield "upsample", nn.Sequential(nn.Upsample(scale_factor=2, mode="bilinear"), nn.ReflectionPad2d(1), nn.AvgPool2d(2)), (x(2, 2, 4, 4),), {}, ({0: BATCH},)
     yield "map", Of(lambda m, xs, y: torch._higher_order_ops.map(lambda a, b: a + b, xs, y)), (x(3, 2), x(2)), {}, None
     yield "printed", Of(lambda m, a: (torch.ops.higher_order.print("a {}", 1), a + 1)[1]), (x(2),), {}, None
     yield "solve", Of(lambda m, a, b: torch.linalg.solve(a @ a.mT + torch.eye(3), b)), (x(3, 3), x(3, 2)), {}, None

@@ -9,6 +9,7 @@ use sconce_checkpoint::pt2::{DEFAULT_MODEL, Payload, Store, number_of_dtype};
 use sconce_source::StreamReader;
 use sconce_tensor::{DType, Storage, Tensor};
 
+use crate::expression::{Expr, parse};
 use crate::json::Writer;
 use crate::schema::{
     Argument, Device, ExportedProgram, Graph, Layout, PayloadConfig, PayloadMeta, ScalarType,
@@ -62,8 +63,6 @@ impl Archive {
 
     /// Writes a model as `torch.export.save(torch.export.load(FILE), …)` would: under the name `model`, in today's
     /// layout, without extra files. `folder` is what [`sconce_archive::archive_name`] gives for the new file.
-    ///
-    /// PyTorch's loader simplifies symbolic strides by the ranges of their symbols; here they stay as they are.
     ///
     /// # Errors
     /// When the program or a tensor cannot be read, or writing fails.
@@ -252,6 +251,15 @@ fn change(graph: &mut Graph) {
                 change_expr(expr);
             }
         }
+        for stride in &mut meta.strides {
+            let decided = match stride {
+                SymInt::Expr(expr) => parse(&expr.expr_str).ok().and_then(|expr| decided(&expr)),
+                SymInt::Int(_) => None,
+            };
+            if let Some(value) = decided {
+                *stride = SymInt::Int(value);
+            }
+        }
     }
     for value in graph.sym_int_values.values_mut() {
         if let SymInt::Expr(expr) = value {
@@ -283,6 +291,43 @@ fn change_in(argument: &mut Argument) {
     }
 }
 
+/// The number that a least of several is, whatever sizes its symbols stand for.
+fn decided(expr: &Expr) -> Option<i64> {
+    let arguments = expr.arguments();
+    let number = arguments.iter().find_map(|argument| match argument {
+        Expr::Integer(value) => Some(*value),
+        _ => None,
+    })?;
+    let others = || arguments.iter().filter(|argument| !matches!(argument, Expr::Integer(_)));
+    let is = match expr.head()? {
+        "Min" => others().all(|other| least(other).is_some_and(|least| least >= number)),
+        _ => return None,
+    };
+    is.then(|| i64::try_from(number).ok()).flatten()
+}
+
+/// The least that an expression can be whose symbols are sizes above zero.
+fn least(expr: &Expr) -> Option<i128> {
+    match expr {
+        Expr::Integer(value) => Some(*value),
+        Expr::Symbol(name) if name.starts_with('s') => Some(1),
+        Expr::Call(head, arguments) => {
+            let bounds: Option<Vec<i128>> = arguments.iter().map(least).collect();
+            let bounds = bounds?;
+            match &**head {
+                "Add" => bounds.iter().try_fold(0i128, |sum, &bound| sum.checked_add(bound)),
+                "Mul" if bounds.iter().all(|&bound| bound >= 0) => {
+                    bounds.iter().try_fold(1i128, |product, &bound| product.checked_mul(bound))
+                }
+                "Max" => bounds.into_iter().max(),
+                "Min" => bounds.into_iter().min(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// Functions that sympy does not know by name come back as `Function('name')(…)`.
 fn change_expr(expr: &mut SymExpr) {
     const PREFIX: &str = "OpaqueUnaryFn_";
@@ -307,6 +352,24 @@ fn change_expr(expr: &mut SymExpr) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strides_that_sizes_decide_are_numbers() {
+        for (text, want) in [
+            (
+                "Min(Integer(16), Mul(Integer(16), Symbol('s28', positive=True, integer=True)))",
+                Some(16),
+            ),
+            (
+                "Min(Integer(16), Mul(Integer(15), Symbol('s28', positive=True, integer=True)))",
+                None,
+            ),
+            ("Min(Integer(16), Mul(Integer(16), Symbol('u0', integer=True)))", None),
+            ("Symbol('s28')", None),
+        ] {
+            assert_eq!(decided(&parse(text).unwrap()), want, "{text}");
+        }
+    }
 
     #[test]
     fn functions_that_sympy_does_not_know_are_named() {

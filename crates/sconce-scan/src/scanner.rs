@@ -283,7 +283,9 @@ impl Job<'_> {
             matches!(finding.rule, Rule::BrokenPickle | Rule::ComputedName)
                 && finding.offset == error.offset()
         });
-        if by_program || objects || said {
+        // Which of several models is meant is for the caller to say; the programs of all were looked at.
+        let several = kind == FileKind::Pt2 && error.kind() == ErrorKind::Caller;
+        if by_program || objects || said || several {
             return;
         }
         let rule = match error.kind() {

@@ -1,6 +1,7 @@
 //! What several verbs say of a file: rows of tensors, numbers, safety, the program.
 
 pub mod elements;
+pub mod exported;
 pub mod numbers;
 pub mod pickle_streams;
 pub mod program;

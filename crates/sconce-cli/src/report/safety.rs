@@ -112,6 +112,10 @@ pub fn summary(report: &Report) -> String {
                 ),
             }
         }
+        Verdict::Clean if report.format == FileKind::Pt2 => {
+            "the program has operators, expressions and guards alone, none that reach outside"
+                .to_owned()
+        }
         Verdict::Clean if report.pickles == 0 => "data only, there is no pickle in it".to_owned(),
         Verdict::Clean if report.globals.is_empty() => "data only, no globals".to_owned(),
         Verdict::Clean => {
@@ -138,6 +142,9 @@ pub fn summary(report: &Report) -> String {
         Verdict::Dangerous => match report.format {
             FileKind::TorchScript => {
                 "its code or its pickles reach files, processes or the network".to_owned()
+            }
+            FileKind::Pt2 | FileKind::AotInductor => {
+                "loading it with PyTorch runs code, or reaches out of the process".to_owned()
             }
             _ => "unpickling it runs code, or reaches out of the process".to_owned(),
         },

@@ -12,8 +12,10 @@ use serde::Serialize;
 use crate::arguments::reading::{Input, Inputs, PolicyChoice};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION, Style, count, grouped};
+use crate::read::exported;
 use crate::read::open::{self, Say};
 use crate::read::several;
+use crate::report::exported::Exported;
 use crate::report::numbers::dims;
 use crate::report::program::Program;
 use crate::report::safety;
@@ -68,6 +70,9 @@ struct Document<'a> {
     findings: Vec<safety::Row<'a>>,
     policy: Option<PolicyVerdict>,
     program: Option<&'a Program>,
+    /// What a .pt2 file holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exported: Option<&'a Exported>,
     warnings: &'a [String],
     problems: Vec<String>,
 }
@@ -84,6 +89,20 @@ struct ProgramDocument<'a> {
     verdict: &'static str,
     findings: Vec<safety::Row<'a>>,
     program: &'a Program,
+}
+
+/// A package that has no tensors to read.
+#[derive(Serialize)]
+struct PackageDocument<'a> {
+    schema_version: u32,
+    file: &'a str,
+    bytes: u64,
+    format: &'static str,
+    description: &'static str,
+    detail: &'a str,
+    verdict: &'static str,
+    findings: Vec<safety::Row<'a>>,
+    exported: &'a Exported,
 }
 
 /// A file that does not open, with what a scan found up to where it breaks off.
@@ -147,6 +166,20 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     let program = (identity.kind == FileKind::TorchScript)
         .then(|| Program::read(&source, &open::limits(load)));
     let (opened, report) = safety::open(&source, open::options(&inspect), &open::limits(load));
+    let (exported, no_exported) = match exported::is_exported(&source) {
+        true => match Exported::read(&source, &inspect) {
+            Ok((exported, wrong)) => (Some(exported), wrong),
+            Err(_) => (None, None),
+        },
+        false => (None, None),
+    };
+    // Native code has no tensors to read; of several models none was chosen.
+    if let (Err(error), Some(exported)) = (&opened, &exported)
+        && (identity.kind == FileKind::AotInductor
+            || error.kind() == ErrorKind::Caller && load.model.is_none())
+    {
+        return package_alone(args, input, &source, &identity, exported, &report, out);
+    }
     let checkpoint = match (opened, &program) {
         (Ok(checkpoint), _) => checkpoint,
         (Err(error), Some(Ok(program))) if error.kind() == ErrorKind::Unsupported => {
@@ -177,7 +210,8 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         }),
     });
     let refused = policy.as_ref().is_some_and(|policy| !policy.accepted);
-    let card = Card::new(&checkpoint, identity.detail, program, report);
+    let mut card = Card::new(&checkpoint, identity.detail, program, report);
+    card.exported = exported;
     if args.json {
         out.json(&card.document(&name, policy))?;
     } else {
@@ -185,6 +219,9 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         print_remarks(&checkpoint, say);
     }
     if let Some(error) = no_program.filter(|_| !say.quiet) {
+        crate::output::warn(say.color, &format!("the program cannot be read: {error}"));
+    }
+    if let Some(error) = no_exported.filter(|_| !say.quiet) {
         crate::output::warn(say.color, &format!("the program cannot be read: {error}"));
     }
     Ok(Outcome::found(refused))
@@ -221,6 +258,39 @@ fn program_alone(
     // The last section names other verbs.
     let at = sections.len().saturating_sub(1);
     sections.insert(at, ("safety", safety::lines(report, &file)));
+    print_sections(sections, out)?;
+    Ok(Outcome::Clean)
+}
+
+/// The card of a package that has no tensors to read: native code, which is named and never loaded, or several models
+/// of which none was chosen.
+fn package_alone(
+    args: &InfoArgs,
+    input: &Input,
+    source: &Source,
+    identity: &Identity,
+    exported: &Exported,
+    report: &Report,
+    out: &mut Out,
+) -> Verdict {
+    let file = open::name(&input.file);
+    if args.json {
+        out.json(&PackageDocument {
+            schema_version: SCHEMA_VERSION,
+            file: &file,
+            bytes: source.len(),
+            format: identity.kind.name(),
+            description: identity.kind.description(),
+            detail: &identity.detail,
+            verdict: report.verdict.name(),
+            findings: safety::rows(report),
+            exported,
+        })?;
+        return Ok(Outcome::Clean);
+    }
+    out.line(&plain_heading(input, source, identity, out))?;
+    let mut sections = exported.sections(out);
+    sections.push(("safety", safety::lines(report, &file)));
     print_sections(sections, out)?;
     Ok(Outcome::Clean)
 }
@@ -295,6 +365,7 @@ struct Card<'c> {
     checkpoint: &'c Checkpoint,
     detail: String,
     program: Option<Program>,
+    exported: Option<Exported>,
     report: Report,
     rows: Vec<Row>,
     storage_bytes: u64,
@@ -325,6 +396,7 @@ impl<'c> Card<'c> {
             checkpoint,
             detail,
             program,
+            exported: None,
             report,
             shared: rows.iter().filter(|(row, _)| shares(row)).count(),
             rows: rows.into_iter().map(|(row, _)| row).collect(),
@@ -435,6 +507,7 @@ impl<'c> Card<'c> {
             findings: safety::rows(&self.report),
             policy,
             program: self.program.as_ref(),
+            exported: self.exported.as_ref(),
             warnings: self.checkpoint.warnings(),
             problems: self.checkpoint.problems().iter().map(ToString::to_string).collect(),
         }
@@ -490,9 +563,13 @@ impl<'c> Card<'c> {
             sections.push(("sharing", vec![self.sharing_line(out)]));
         }
         sections.extend(self.program.iter().flat_map(|program| program.sections(out)));
+        sections.extend(self.exported.iter().flat_map(|exported| exported.sections(out)));
         sections.push(("safety", self.safety_lines(name, policy)));
-        let code =
-            if self.program.is_some() { format!(" · sconce code {name}") } else { "".into() };
+        let code = if self.program.is_some() || self.exported.is_some() {
+            format!(" · sconce code {name}")
+        } else {
+            "".into()
+        };
         let more = format!("sconce ls {name} · sconce tree {name} · sconce globals {name}{code}");
         sections.push(("more", vec![Line::new().dim(more)]));
         sections

@@ -157,11 +157,7 @@ impl<'p> Builder<'p, '_> {
     }
 
     fn tensor(&mut self, meta: &'p TensorMeta) -> Result<String, Error> {
-        let mut sizes = Vec::with_capacity(meta.sizes.len());
-        for size in &meta.sizes {
-            sizes.push(self.symbols.int(size)?);
-        }
-        Ok(format!(": \"{}[{}]\"", meta.dtype.short_name(), sizes.join(", ")))
+        Ok(format!(": \"{}\"", self.symbols.tensor(meta)?))
     }
 
     fn value(

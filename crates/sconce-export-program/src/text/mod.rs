@@ -2,10 +2,12 @@
 //!
 //! `fx_graph` makes the graph that PyTorch's loader makes: placeholders, calls, and the `getitem`s of calls with
 //! several results. `code` prints it as Python, `names` gives names as PyTorch's name spaces do, `value` shows
-//! arguments and constants as Python does, and `signature` says what inputs and outputs are for.
+//! arguments and constants as Python does, and `signature` says what inputs and outputs are for, `interface` what a caller passes and
+//! is given.
 
 mod code;
 mod fx_graph;
+mod interface;
 mod names;
 mod signature;
 mod symbols;
@@ -36,6 +38,14 @@ impl ExportedProgram {
             code.replace('\n', "\n    "),
             signature.replace('\n', "\n    "),
         ))
+    }
+
+    /// The ranges of the symbols that occur in the graphs, as PyTorch prints them: `s77: VR[2, 64]`.
+    ///
+    /// # Errors
+    /// When a symbolic expression is none.
+    pub fn ranges_text(&self) -> Result<String, Error> {
+        signature::ranges(self)
     }
 
     /// What PyTorch prints of the program's signature.

@@ -20,7 +20,7 @@ pub(crate) fn text(signature: &GraphSignature) -> String {
 }
 
 /// The name of a value that the caller passes or is given; constants have none.
-fn user_name(value: &Argument) -> &str {
+pub(crate) fn user_name(value: &Argument) -> &str {
     match value {
         Argument::Tensor(tensor) => &tensor.name,
         Argument::CustomObj(object) => &object.name,

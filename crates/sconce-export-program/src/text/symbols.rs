@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::Error;
 use crate::expression::{Expr, parse};
-use crate::schema::{SymBool, SymExpr, SymFloat, SymInt};
+use crate::schema::{SymBool, SymExpr, SymFloat, SymInt, TensorMeta};
 
 /// What expressions are printed as, by their text in the file.
 #[derive(Default)]
@@ -25,6 +25,15 @@ impl<'p> Symbols<'p> {
             SymInt::Int(value) => Ok(value.to_string()),
             SymInt::Expr(expr) => self.expr(expr).map(str::to_owned),
         }
+    }
+
+    /// A tensor's dtype and sizes: `f32[2, s77]`.
+    pub(crate) fn tensor(&mut self, meta: &'p TensorMeta) -> Result<String, Error> {
+        let mut sizes = Vec::with_capacity(meta.sizes.len());
+        for size in &meta.sizes {
+            sizes.push(self.int(size)?);
+        }
+        Ok(format!("{}[{}]", meta.dtype.short_name(), sizes.join(", ")))
     }
 }
 
