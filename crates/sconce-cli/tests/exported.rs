@@ -57,7 +57,11 @@ fn cards_show_programs() {
     }
     let run = sconce(&["info", "../pt2/compiled.pt2"]);
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.out.contains("model/cabc.wrapper.so") && run.out.contains("unknown"), "{}", run.out);
+    assert!(
+        run.out.contains("model/cabc.wrapper.so") && run.out.contains("unknown"),
+        "{}",
+        run.out
+    );
     let json = sconce(&["info", "--json", "../pt2/many_kinds.pt2"]).json();
     assert_eq!(json["exported"]["executorch_files"][0]["name"], "scale.pte");
     assert_eq!(json["exported"]["compiled"][0], "model");
@@ -124,7 +128,8 @@ fn files_are_written_again() {
         let file = format!("../pt2/{name}.pt2");
         let run = sconce(&["resave", &file, &out(&format!("{name}.pt2"))]);
         assert_eq!(run.code, 0, "{}", run.err);
-        let same = fs::read(fixtures().join(&file)).unwrap() == fs::read(path(&format!("{name}.pt2"))).unwrap();
+        let same = fs::read(fixtures().join(&file)).unwrap()
+            == fs::read(path(&format!("{name}.pt2"))).unwrap();
         assert!(same, "{name}");
     }
     let run = sconce(&["resave", "../pt2/tied_2.7.pt2", &out("old.pt2")]);
@@ -171,7 +176,12 @@ fn what_pytorch_would_run_is_dangerous() {
         (guards, "\"guards_code\": [\"__import__('os').system('id') == 0\"]", "dangerous", "SC024"),
         (guards, "\"guards_code\": [\"L['x'].size()[0] >= 2\"]", "clean", ""),
         // Where no structure has it, PyTorch may read it some day.
-        (guards, "\"guards_code\": [], \"later\": {\"expr_str\": \"exec('1')\"}", "dangerous", "SC024"),
+        (
+            guards,
+            "\"guards_code\": [], \"later\": {\"expr_str\": \"exec('1')\"}",
+            "dangerous",
+            "SC024",
+        ),
         ("torch.ops.aten.linear.default", "torch.hub.load", "unknown", "SC026"),
         ("torch.ops.aten.linear.default", "torch.ops.aten.from_file.default", "dangerous", "SC005"),
         ("torch.ops.aten.linear.default", "torch.ops.aten.add.default", "clean", ""),
@@ -182,7 +192,11 @@ fn what_pytorch_would_run_is_dangerous() {
         let json = run.json().to_string();
         assert!(json.contains(&format!("\"verdict\":\"{verdict}\"")), "{to}: {json}");
         assert!(json.contains(rule), "{to}: {json}");
-        assert_eq!(run.code, i32::from(verdict != "clean") * if verdict == "broken" { 2 } else { 1 }, "{to}");
+        assert_eq!(
+            run.code,
+            i32::from(verdict != "clean") * if verdict == "broken" { 2 } else { 1 },
+            "{to}"
+        );
     }
     let deep = format!("{}{symbol}{}", "Add(Integer(1), ".repeat(100_000), ")".repeat(100_000));
     let file = hostile(folder.path(), symbol, &deep);

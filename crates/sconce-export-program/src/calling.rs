@@ -79,7 +79,7 @@ impl Calling {
                 _ => {}
             }
         }
-        let outputs = program.user_outputs();
+        let outputs = program.result_values();
         let root = module.module_call_graph.iter().find(|entry| entry.fqn.is_empty());
         let signature = root.and_then(|entry| entry.signature.as_ref());
         let named_tuples = |class: &str| {
@@ -100,7 +100,9 @@ impl Calling {
             return Err(Error::malformed("the structure of the arguments is no tuple"));
         };
         let [TreeSpec::Tuple(args), TreeSpec::Dict(_, named)] = parts.as_slice() else {
-            return Err(Error::malformed("the structure of the arguments is no tuple of args and kwargs"));
+            return Err(Error::malformed(
+                "the structure of the arguments is no tuple of args and kwargs",
+            ));
         };
         let mut paths = Vec::new();
         for (index, item) in args.iter().enumerate() {
@@ -122,8 +124,9 @@ impl Calling {
             )));
         }
         let ranges = program.range_constraints.iter();
-        let ranges =
-            ranges.map(|(name, range)| (name.to_string(), (range.min_val, range.max_val))).collect();
+        let ranges = ranges
+            .map(|(name, range)| (name.to_string(), (range.min_val, range.max_val)))
+            .collect();
         let names = signature.and_then(|signature| signature.forward_arg_names.clone());
         let guards = Guards::new(&program.guards_code, names.unwrap_or_default());
         Ok(Calling { in_spec, out_spec, leaves, paths, ranges, guards })
@@ -283,7 +286,9 @@ enum Solution {
 /// Solves an expression of one symbol, if it is a multiple of that and something more.
 fn solved(expression: &Expr, got: i64) -> Solution {
     let at = |symbol: i64| value_of(expression, symbol);
-    let (Some(zero), Some(one), Some(two)) = (at(0), at(1), at(2)) else { return Solution::Unknown };
+    let (Some(zero), Some(one), Some(two)) = (at(0), at(1), at(2)) else {
+        return Solution::Unknown;
+    };
     let slope = one - zero;
     if slope == 0 || two - one != slope {
         return Solution::Unknown;
@@ -315,9 +320,9 @@ fn value_of(expression: &Expr, symbol: i64) -> Option<i128> {
                 "Min" => values.into_iter().min(),
                 "Pow" | "PowByNatural" => first.checked_pow(u32::try_from(second?).ok()?),
                 "FloorDiv" => floor_div(first, second?),
-                "Mod" | "PythonMod" => {
-                    floor_div(first, second?)?.checked_mul(second?).and_then(|whole| first.checked_sub(whole))
-                }
+                "Mod" | "PythonMod" => floor_div(first, second?)?
+                    .checked_mul(second?)
+                    .and_then(|whole| first.checked_sub(whole)),
                 _ => None,
             }
         }
@@ -386,7 +391,9 @@ fn leaf(input: &Argument, tensors: &crate::schema::Map<TensorMeta>) -> Result<Le
 }
 
 fn size(size: &SymInt) -> Result<Size, Error> {
-    let SymInt::Expr(written) = size else { return Ok(Size::Known(size.as_int().unwrap_or_default())) };
+    let SymInt::Expr(written) = size else {
+        return Ok(Size::Known(size.as_int().unwrap_or_default()));
+    };
     let expression = expression::parse(&written.expr_str)?;
     let mut symbols = std::collections::BTreeSet::new();
     expression.visit(&mut |part| {
@@ -428,7 +435,7 @@ fn paths_of(spec: &TreeSpec, at: String, out: &mut Vec<String>) {
 
 impl ExportedProgram {
     /// How many values a call gives.
-    fn user_outputs(&self) -> usize {
+    fn result_values(&self) -> usize {
         use crate::schema::OutputSpec;
         let specs = self.graph_module.signature.output_specs.iter();
         let given = specs.filter(|spec| {
@@ -449,7 +456,8 @@ mod tests {
     use super::*;
 
     fn symbolic(text: &str) -> Size {
-        let written = crate::schema::SymExpr { expr_str: text.to_owned(), hint: None, extra: Vec::new() };
+        let written =
+            crate::schema::SymExpr { expr_str: text.to_owned(), hint: None, extra: Vec::new() };
         size(&SymInt::Expr(written)).unwrap()
     }
 
@@ -464,17 +472,27 @@ mod tests {
     fn sizes_are_checked_in_pytorchs_words() {
         let symbol = "Symbol('s77', positive=True, integer=True)";
         let twice = format!("Mul(Integer(2), {symbol})");
-        let tensor = |sizes: &[&str]| Leaf::Tensor(Some(sizes.iter().map(|text| symbolic(text)).collect()));
+        let tensor =
+            |sizes: &[&str]| Leaf::Tensor(Some(sizes.iter().map(|text| symbolic(text)).collect()));
         let one = calling(vec![tensor(&[symbol]), tensor(&[&twice])]);
         let other = calling(vec![tensor(&[&twice]), tensor(&[symbol])]);
         let check = |calling: &Calling, a: &[i64], b: &[i64]| {
-            calling.check(&[Given::Tensor(a, &[1], 0), Given::Tensor(b, &[1], 0)]).err().unwrap_or_default()
+            calling
+                .check(&[Given::Tensor(a, &[1], 0), Given::Tensor(b, &[1], 0)])
+                .err()
+                .unwrap_or_default()
         };
         for (found, want) in [
             (check(&one, &[5], &[10]), ""),
-            (check(&one, &[5], &[9]), "Expected input at *args[1].shape[0] to be equal to 10, but got 9"),
+            (
+                check(&one, &[5], &[9]),
+                "Expected input at *args[1].shape[0] to be equal to 10, but got 9",
+            ),
             (check(&one, &[3], &[6]), "Expected input at *args[0].shape[0] to be >= 4, but got 3"),
-            (check(&one, &[65], &[130]), "Expected input at *args[0].shape[0] to be <= 64, but got 65"),
+            (
+                check(&one, &[65], &[130]),
+                "Expected input at *args[0].shape[0] to be <= 64, but got 65",
+            ),
             (
                 check(&one, &[5], &[10, 3]),
                 "Unexpected number of dimensions in input at *args[1].shape (expected torch.Size([2*s77]), \
@@ -484,7 +502,10 @@ mod tests {
                 check(&other, &[9], &[5]),
                 "Expected input *args[0].shape[0] = 9 to be of the form 2*s77, where s77 is an integer",
             ),
-            (check(&other, &[12], &[5]), "Expected input at *args[1].shape[0] to be equal to 6, but got 5"),
+            (
+                check(&other, &[12], &[5]),
+                "Expected input at *args[1].shape[0] to be equal to 6, but got 5",
+            ),
         ] {
             assert_eq!(found, want);
         }

@@ -142,7 +142,9 @@ impl Arguments<'_> {
             },
             Guard::Method(of, method, index) => {
                 let Guard::Input(name, steps) = &**of else { return None };
-                let Given::Tensor(sizes, strides, offset) = self.input(name, steps)? else { return None };
+                let Given::Tensor(sizes, strides, offset) = self.input(name, steps)? else {
+                    return None;
+                };
                 let item = |items: &[i64]| {
                     let index = (*index)?;
                     let index = if index < 0 { index + items.len() as i64 } else { index };
@@ -201,7 +203,8 @@ impl Arguments<'_> {
 
     /// The value that a name and steps into it stand for.
     fn input(&self, name: &str, steps: &[Step]) -> Option<&Given<'_>> {
-        let by_name = self.named.iter().position(|(key, _)| matches!(key, Key::Str(text) if text == name));
+        let by_name =
+            self.named.iter().position(|(key, _)| matches!(key, Key::Str(text) if text == name));
         let place = self.names.iter().position(|known| known == name);
         let (place, steps) = match (by_name, place, steps) {
             (Some(place), ..) => (self.positional.len() + place, steps),
@@ -321,7 +324,9 @@ fn call(function: &str, arguments: &[Number]) -> Option<Number> {
         ("max" | "sym_max", _) => pick(true),
         ("min" | "sym_min", _) => pick(false),
         ("sym_not", [a]) => Some(Number::Bool(!a.is_true())),
-        ("sym_ite", [condition, a, b]) => Some(if condition.is_true() { a.clone() } else { b.clone() }),
+        ("sym_ite", [condition, a, b]) => {
+            Some(if condition.is_true() { a.clone() } else { b.clone() })
+        }
         ("abs", [Number::Float(a)]) => Some(Number::Float(a.abs())),
         ("abs", [a]) => Some(Number::Int(a.int()?.checked_abs()?)),
         ("float" | "sym_float", [a]) => Some(Number::Float(a.real()?)),
@@ -346,7 +351,10 @@ mod tests {
 
     #[test]
     fn conditions_hold_or_are_named() {
-        let dict = TreeSpec::Dict(DictKind::Plain, vec![(Key::Str("k".into()), TreeSpec::List(vec![TreeSpec::Leaf]))]);
+        let dict = TreeSpec::Dict(
+            DictKind::Plain,
+            vec![(Key::Str("k".into()), TreeSpec::List(vec![TreeSpec::Leaf]))],
+        );
         let positional = [TreeSpec::Leaf, dict];
         let named = [(Key::Str("n".to_owned()), TreeSpec::Leaf)];
         let names = vec!["x".to_owned(), "d".to_owned(), "n".to_owned()];

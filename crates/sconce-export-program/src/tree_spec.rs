@@ -85,9 +85,12 @@ impl TreeSpec {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str, named_tuples: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<Self, String> {
-        let json: Value =
-            serde_json::from_str(text).map_err(|error| format!("a tree spec is no JSON: {error}"))?;
+    pub fn parse(
+        text: &str,
+        named_tuples: &dyn Fn(&str) -> Option<Vec<String>>,
+    ) -> Result<Self, String> {
+        let json: Value = serde_json::from_str(text)
+            .map_err(|error| format!("a tree spec is no JSON: {error}"))?;
         let [version, root] = json.as_array().map(Vec::as_slice).unwrap_or_default() else {
             return Err("a tree spec is a list of a version and a node".to_owned());
         };
@@ -145,7 +148,8 @@ impl TreeSpec {
                 ("namedtuple".to_owned(), format!("<class '{class}'>"))
             }
             TreeSpec::Fields { class, fields, .. } => {
-                let names: Vec<String> = fields.iter().map(|(name, _)| format!("'{name}'")).collect();
+                let names: Vec<String> =
+                    fields.iter().map(|(name, _)| format!("'{name}'")).collect();
                 (last(class).to_owned(), format!("[[{}], []]", names.join(", ")))
             }
         };
@@ -186,7 +190,9 @@ impl Key {
             Key::Bool(false) => "False".to_owned(),
             Key::Float(value) => format!("{value:?}"),
             Key::None => "None".to_owned(),
-            Key::Enum(class, name) => format!("{}.{name}", class.rsplit(':').next().unwrap_or(class)),
+            Key::Enum(class, name) => {
+                format!("{}.{name}", class.rsplit(':').next().unwrap_or(class))
+            }
         }
     }
 
@@ -220,7 +226,9 @@ fn node(
     if depth > MAX_DEPTH {
         return Err(format!("a tree spec is nested deeper than {MAX_DEPTH} levels"));
     }
-    let Some(of) = json.as_object() else { return Err("a node of a tree spec is no object".to_owned()) };
+    let Some(of) = json.as_object() else {
+        return Err("a node of a tree spec is no object".to_owned());
+    };
     let children = match of.get("children_spec").and_then(Value::as_array) {
         Some(children) => {
             let children = children.iter().map(|child| node(child, named_tuples, depth + 1));
@@ -236,7 +244,9 @@ fn node(
     let context = of.get("context").unwrap_or(&Value::Null);
     Ok(match class {
         "builtins.tuple" => TreeSpec::Tuple(children),
-        "builtins.list" | "torch.fx.immutable_collections.immutable_list" => TreeSpec::List(children),
+        "builtins.list" | "torch.fx.immutable_collections.immutable_list" => {
+            TreeSpec::List(children)
+        }
         "torch.Size" => TreeSpec::Size(children),
         "collections.deque" => TreeSpec::Deque(children),
         "builtins.dict" | "torch.fx.immutable_collections.immutable_dict" => {
@@ -256,17 +266,29 @@ fn node(
         "collections.namedtuple" => {
             let class = context.as_str().unwrap_or_default().to_owned();
             let names = named_tuples(&class).unwrap_or_default();
-            TreeSpec::Fields { class, kind: FieldsKind::NamedTuple, fields: fields(names, children)? }
+            TreeSpec::Fields {
+                class,
+                kind: FieldsKind::NamedTuple,
+                fields: fields(names, children)?,
+            }
         }
         _ if class.starts_with("torch.return_types.") => {
             let names = return_names(last(class), children.len());
             let class = class.to_owned();
-            TreeSpec::Fields { class, kind: FieldsKind::ReturnType, fields: fields(names, children)? }
+            TreeSpec::Fields {
+                class,
+                kind: FieldsKind::ReturnType,
+                fields: fields(names, children)?,
+            }
         }
         _ => match data_class(context, children.len()) {
             Some(names) => {
                 let class = class.to_owned();
-                TreeSpec::Fields { class, kind: FieldsKind::DataClass, fields: fields(names, children)? }
+                TreeSpec::Fields {
+                    class,
+                    kind: FieldsKind::DataClass,
+                    fields: fields(names, children)?,
+                }
             }
             None => TreeSpec::Other(class.to_owned(), children),
         },
@@ -276,13 +298,18 @@ fn node(
 /// A context that is JSON in a string.
 fn inner(context: &Value) -> Result<Value, String> {
     let text = context.as_str().unwrap_or("null");
-    serde_json::from_str(text).map_err(|error| format!("the context of a tree spec is no JSON: {error}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("the context of a tree spec is no JSON: {error}"))
 }
 
 fn entries(keys: &Value, children: Vec<TreeSpec>) -> Result<Vec<(Key, TreeSpec)>, String> {
     let keys = keys.as_array().map(Vec::as_slice).unwrap_or_default();
     if keys.len() != children.len() {
-        return Err(format!("a dict of a tree spec has {} keys for {} values", keys.len(), children.len()));
+        return Err(format!(
+            "a dict of a tree spec has {} keys for {} values",
+            keys.len(),
+            children.len()
+        ));
     }
     let mut out: Vec<(Key, TreeSpec)> = Vec::with_capacity(keys.len());
     for (key, child) in keys.iter().zip(children) {
@@ -297,7 +324,11 @@ fn fields(names: Vec<String>, children: Vec<TreeSpec>) -> Result<Vec<(String, Tr
         return Ok(numbered.map(|(index, child)| (index.to_string(), child)).collect());
     }
     if names.len() != children.len() {
-        return Err(format!("a tree spec has {} field names for {} fields", names.len(), children.len()));
+        return Err(format!(
+            "a tree spec has {} field names for {} fields",
+            names.len(),
+            children.len()
+        ));
     }
     Ok(names.into_iter().zip(children).collect())
 }
@@ -306,15 +337,16 @@ fn fields(names: Vec<String>, children: Vec<TreeSpec>) -> Result<Vec<(String, Tr
 fn data_class(context: &Value, children: usize) -> Option<Vec<String>> {
     let context = inner(context).ok()?;
     let names = context.as_array()?.first()?.as_array()?;
-    let names: Option<Vec<String>> = names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+    let names: Option<Vec<String>> =
+        names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
     names.filter(|names| names.len() == children && !names.is_empty())
 }
 
 /// The names of what the operators give that have named results.
 fn return_names(operator: &str, count: usize) -> Vec<String> {
     let names: &[&str] = match operator {
-        "max" | "min" | "sort" | "topk" | "median" | "nanmedian" | "mode" | "kthvalue" | "cummax"
-        | "cummin" => &["values", "indices"],
+        "max" | "min" | "sort" | "topk" | "median" | "nanmedian" | "mode" | "kthvalue"
+        | "cummax" | "cummin" => &["values", "indices"],
         _ => &[],
     };
     match names.len() == count {
@@ -363,7 +395,9 @@ mod tests {
         let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
         let deep = |levels: usize| {
             (0..levels).fold(leaf.to_owned(), |inner, _| {
-                format!(r#"{{"type": "builtins.list", "context": "null", "children_spec": [{inner}]}}"#)
+                format!(
+                    r#"{{"type": "builtins.list", "context": "null", "children_spec": [{inner}]}}"#
+                )
             })
         };
         assert!(parse(&format!("[1, {}]", deep(20))).is_ok());
@@ -374,7 +408,8 @@ mod tests {
             (format!("[1, {}]", deep(5000)), "no JSON: recursion limit"),
             (r#"[1, {"type": 3, "children_spec": []}]"#.to_owned(), "has no type"),
             (
-                r#"[1, {"type": "builtins.dict", "context": "[1]", "children_spec": []}]"#.to_owned(),
+                r#"[1, {"type": "builtins.dict", "context": "[1]", "children_spec": []}]"#
+                    .to_owned(),
                 "1 keys for 0 values",
             ),
         ] {

@@ -137,7 +137,11 @@ fn names_may_be_anything() {
 #[test]
 fn weights_that_lie_are_refused() {
     for (from, to, want) in [
-        ("\"sizes\": [{\"as_int\": 10}]", "\"sizes\": [{\"as_int\": 1000}]", "but its storage holds 400"),
+        (
+            "\"sizes\": [{\"as_int\": 10}]",
+            "\"sizes\": [{\"as_int\": 1000}]",
+            "but its storage holds 400",
+        ),
         ("\"sizes\": [{\"as_int\": 10}]", "\"sizes\": [{\"as_int\": -10}]", "'view'"),
         (
             "\"sizes\": [{\"as_int\": 10}]",

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 
 use sconce::checkpoint::{Draft, Node, Object};
-use sconce::run::{IValue, Limits, Options, Run, RunTensor, Session, arguments, from_object, to_object};
+use sconce::run::{
+    IValue, Limits, Options, Run, RunTensor, Session, arguments, from_object, to_object,
+};
 use sconce::{Checkpoint, load_program};
 
 fn folder() -> PathBuf {
@@ -68,7 +70,8 @@ fn wrong_calls(name: &str, optimize: bool) -> Vec<String> {
     let mut session = program.session(options).unwrap();
     let mut wrong = Vec::new();
     for (index, call) in calls.root().iter().enumerate() {
-        let part = |name: &str| call.entries().find(|(key, _)| key.as_str() == Some(name)).unwrap().1;
+        let part =
+            |name: &str| call.entries().find(|(key, _)| key.as_str() == Some(name)).unwrap().1;
         let args = arguments(part("args")).unwrap();
         let kwargs: Vec<(String, IValue)> = part("kwargs")
             .entries()
@@ -132,8 +135,12 @@ fn arguments_that_do_not_fit_are_refused_in_pytorchs_words() {
         "Expected input at *args[0] to be a tensor, but got <class 'int'>"
     );
     let none = said(mlp.call("forward", &[]));
-    assert!(none.starts_with("Trying to flatten user inputs with exported input tree spec: \nTreeSpec(tuple, "));
-    assert!(none.contains("but actually got inputs with tree spec of: \nTreeSpec(tuple, None, [TreeSpec(tuple"));
+    assert!(none.starts_with(
+        "Trying to flatten user inputs with exported input tree spec: \nTreeSpec(tuple, "
+    ));
+    assert!(none.contains(
+        "but actually got inputs with tree spec of: \nTreeSpec(tuple, None, [TreeSpec(tuple"
+    ));
     let mut keywords = session("keywords");
     let alpha = ("alpha", tensor(&[2.0]));
     assert_eq!(
@@ -161,7 +168,10 @@ fn assertions_are_checked_whether_the_program_is_optimised_or_not() {
     let ten = tensor(&[1.0; 10]);
     let number = |value: i64| IValue::from(RunTensor::from_slice(&[value], &[]).unwrap());
     let said = unbacked.call("forward", &[ten.clone(), number(1)]).unwrap_err().to_string();
-    assert!(said.contains("Runtime assertion failed") || said.contains("Invalid value range"), "{said}");
+    assert!(
+        said.contains("Runtime assertion failed") || said.contains("Invalid value range"),
+        "{said}"
+    );
     unbacked.call("forward", &[ten, number(5)]).unwrap();
 }
 

@@ -41,7 +41,9 @@ impl Builder {
         argument: &Argument,
         formal: &sconce_ir::Argument,
     ) -> Result<ValueId> {
-        if let Argument::None(_) | Argument::OptionalTensor(OptionalTensorArgument::None(_)) = argument {
+        if let Argument::None(_) | Argument::OptionalTensor(OptionalTensorArgument::None(_)) =
+            argument
+        {
             return Ok(self.none());
         }
         let want = match &formal.ty {
@@ -54,7 +56,8 @@ impl Builder {
         if let Some(name) = argument.name() {
             let value = self.named(name)?;
             // Some operators take numbers for tensors, which then give way in type promotion.
-            let number = matches!(self.ty(value), Type::Int | Type::Float | Type::Bool | Type::Complex);
+            let number =
+                matches!(self.ty(value), Type::Int | Type::Float | Type::Bool | Type::Complex);
             return match number && want == Type::Tensor {
                 true => Ok(value),
                 false => self.converted(value, &want),
@@ -86,7 +89,8 @@ impl Builder {
             // Programs run on the CPU, whatever device they were exported on.
             Argument::Device(_) => Constant::Device("cpu".into()),
             other => {
-                let message = format!("{} is no value for {} '{}'", other.tag(), formal.ty, formal.name);
+                let message =
+                    format!("{} is no value for {} '{}'", other.tag(), formal.ty, formal.name);
                 return Err(unsupported(message));
             }
         };
@@ -150,7 +154,9 @@ impl Builder {
     /// The values of an argument that is a list of some.
     pub(super) fn values(&mut self, argument: &Argument) -> Result<Vec<ValueId>> {
         match argument {
-            Argument::Tensors(tensors) => tensors.iter().map(|tensor| self.named(&tensor.name)).collect(),
+            Argument::Tensors(tensors) => {
+                tensors.iter().map(|tensor| self.named(&tensor.name)).collect()
+            }
             Argument::OptionalTensors(tensors) => {
                 let tensor = |tensor: &OptionalTensorArgument| match tensor {
                     OptionalTensorArgument::Tensor(tensor) => self.named(&tensor.name),

@@ -39,7 +39,13 @@ impl Builder {
         let mut graph = Graph::new();
         graph.op_version = Some(operators::CURRENT_VERSION);
         let block = graph.root();
-        Builder { graph, block, scopes: vec![FxHashMap::default()], autocast: None, unknown: Vec::new() }
+        Builder {
+            graph,
+            block,
+            scopes: vec![FxHashMap::default()],
+            autocast: None,
+            unknown: Vec::new(),
+        }
     }
 
     /// Makes a value known by a name in the graph that is being imported.
@@ -59,7 +65,9 @@ impl Builder {
     /// The value of a name.
     pub(super) fn named(&self, name: &str) -> Result<ValueId> {
         let found = self.scopes.last().and_then(|scope| scope.get(name)).copied();
-        found.ok_or_else(|| Error::malformed(format!("the value '{name}' is used before it is defined")))
+        found.ok_or_else(|| {
+            Error::malformed(format!("the value '{name}' is used before it is defined"))
+        })
     }
 
     pub(super) fn ty(&self, value: ValueId) -> &Type {
@@ -144,7 +152,9 @@ impl Builder {
         };
         let cast = match (&want, &have) {
             (want, have) if want == have => return Ok(value),
-            (Type::Number, Type::Int | Type::Float | Type::Bool | Type::Complex) => return Ok(value),
+            (Type::Number, Type::Int | Type::Float | Type::Bool | Type::Complex) => {
+                return Ok(value);
+            }
             (Type::Any | Type::Var(_), _) => return Ok(value),
             (Type::Float, Type::Int) => "aten::Float.int",
             (Type::Float, Type::Bool) => "aten::Float.bool",
@@ -157,7 +167,8 @@ impl Builder {
                 return Ok(self.value(Prim::UncheckedUnwrapOptional, &[value], want.clone()));
             }
             _ => {
-                let message = format!("a value of the type {have} stands where one of {want} belongs");
+                let message =
+                    format!("a value of the type {have} stands where one of {want} belongs");
                 return Err(Error::malformed(message));
             }
         };
@@ -165,13 +176,21 @@ impl Builder {
     }
 
     /// Imports the nodes of a graph for the values that it is given, and gives what it gives.
-    pub(super) fn inline(&mut self, graph: &schema::Graph, operands: &[ValueId]) -> Result<Vec<ValueId>> {
+    pub(super) fn inline(
+        &mut self,
+        graph: &schema::Graph,
+        operands: &[ValueId],
+    ) -> Result<Vec<ValueId>> {
         if self.scopes.len() > MAX_DEPTH {
-            return Err(Error::malformed(format!("graphs are nested deeper than {MAX_DEPTH} levels")));
+            return Err(Error::malformed(format!(
+                "graphs are nested deeper than {MAX_DEPTH} levels"
+            )));
         }
         if graph.inputs.len() != operands.len() {
             let (takes, given) = (graph.inputs.len(), operands.len());
-            return Err(Error::malformed(format!("a graph of {takes} inputs is given {given} values")));
+            return Err(Error::malformed(format!(
+                "a graph of {takes} inputs is given {given} values"
+            )));
         }
         self.scopes.push(FxHashMap::default());
         for (input, &operand) in graph.inputs.iter().zip(operands) {

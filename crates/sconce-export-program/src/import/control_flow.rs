@@ -27,7 +27,9 @@ impl Builder {
             "with_effects" => return self.with_effects(node),
             "print" => return self.print(node),
             _ => {
-                return Err(unsupported(format!("the higher-order operator {name} is not supported")));
+                return Err(unsupported(format!(
+                    "the higher-order operator {name} is not supported"
+                )));
             }
         };
         if node.outputs.iter().all(|output| matches!(output, Argument::None(_))) {
@@ -37,7 +39,9 @@ impl Builder {
         if let [Argument::Tensors(tensors)] = node.outputs.as_slice() {
             if tensors.len() != results.len() {
                 let (named, given) = (tensors.len(), results.len());
-                return Err(Error::malformed(format!("{named} results are named, and there are {given}")));
+                return Err(Error::malformed(format!(
+                    "{named} results are named, and there are {given}"
+                )));
             }
             for (tensor, &result) in tensors.iter().zip(&results) {
                 self.define(&tensor.name, result)?;
@@ -80,7 +84,8 @@ impl Builder {
                 (a, b) if a == b => a.clone(),
                 (Type::None, other) | (other, Type::None) => Type::optional(other.clone()),
                 (a, b) => {
-                    let message = format!("the branches of cond give a value of {a} and one of {b}");
+                    let message =
+                        format!("the branches of cond give a value of {a} and one of {b}");
                     return Err(Error::malformed(message));
                 }
             };
@@ -123,7 +128,9 @@ impl Builder {
         let new = self.inline(body, &with(&inside))?;
         if new.len() != inside.len() {
             let (a, b) = (new.len(), inside.len());
-            return Err(Error::malformed(format!("the body of while_loop gives {a} values for {b}")));
+            return Err(Error::malformed(format!(
+                "the body of while_loop gives {a} values for {b}"
+            )));
         }
         let mut next = Vec::new();
         for (value, &place) in new.into_iter().zip(&inside) {
@@ -220,7 +227,9 @@ impl Builder {
         };
         let enabled = matches!(find(&node.inputs, 2, "enabled")?, Argument::Bool(true));
         let dtype = match find(&node.inputs, 1, "dtype")? {
-            Argument::ScalarType(of) => of.dtype().map(|dtype| i64::from(dtype.scalar_type_number())),
+            Argument::ScalarType(of) => {
+                of.dtype().map(|dtype| i64::from(dtype.scalar_type_number()))
+            }
             _ => None,
         };
         // The default of the CPU is bfloat16. Regions of other devices do not touch what is on the CPU.

@@ -20,17 +20,17 @@ mod special;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use sconce_checkpoint::pt2::{Payload, Store};
 use sconce_ir::{
     Argument as Formal, Class, ClassAttribute, Function, Prim, Role, Schema, Type, Unit, ValueId,
     verify_after,
 };
-use sconce_checkpoint::pt2::{Payload, Store};
 use sconce_tensor::Tensor;
 use sconce_torchscript::{Module, Object, Value, Values};
 
-use crate::{Archive, Error};
 use crate::calling::Calling;
 use crate::schema::{Argument, ExportedProgram, InputSpec, OutputSpec, TensorArgument};
+use crate::{Archive, Error};
 use builder::{Builder, Result, unsupported};
 
 /// The name of the class of every program.
@@ -70,7 +70,9 @@ impl Program {
             })?;
             // What stands for a tensor without data.
             if tensor.device().is_meta() && tensor.numel() > 0 {
-                return Err(unsupported(format!("the weights are not in the file: '{name}' has no data")));
+                return Err(unsupported(format!(
+                    "the weights are not in the file: '{name}' has no data"
+                )));
             }
             Ok(tensor.clone())
         };
@@ -129,7 +131,11 @@ impl Attributes<'_> {
             unique.push('_');
         }
         let unique: Arc<str> = unique.into();
-        self.class.attributes.push(ClassAttribute { name: Arc::clone(&unique), ty: Type::Tensor, role });
+        self.class.attributes.push(ClassAttribute {
+            name: Arc::clone(&unique),
+            ty: Type::Tensor,
+            role,
+        });
         self.slots.push(self.values.push(Value::Tensor(tensor)));
         self.known.insert(key, Arc::clone(&unique));
         Ok(unique)
@@ -145,7 +151,9 @@ fn import(
     let signature = &program.graph_module.signature;
     let (inputs, specs) = (graph.inputs.len(), signature.input_specs.len());
     if inputs != specs {
-        return Err(Error::malformed(format!("the graph has {inputs} inputs, its signature {specs}")));
+        return Err(Error::malformed(format!(
+            "the graph has {inputs} inputs, its signature {specs}"
+        )));
     }
     let mut unit = Unit::new();
     let (class, class_type) = unit.add_class(Class::new(CLASS));
@@ -178,7 +186,9 @@ fn import(
     }
     for spec in &signature.input_specs {
         let (store, target, argument, role) = match spec {
-            InputSpec::Parameter(of) => (Store::Weights, &of.parameter_name, &of.arg, Role::Parameter),
+            InputSpec::Parameter(of) => {
+                (Store::Weights, &of.parameter_name, &of.arg, Role::Parameter)
+            }
             InputSpec::Buffer(of) => {
                 let store = if of.persistent { Store::Weights } else { Store::Constants };
                 (store, &of.buffer_name, &of.arg, Role::Buffer)
@@ -238,7 +248,9 @@ fn outputs(
     let specs = &program.graph_module.signature.output_specs;
     if graph.outputs.len() != specs.len() {
         let (outputs, specs) = (graph.outputs.len(), specs.len());
-        return Err(Error::malformed(format!("the graph has {outputs} outputs, its signature {specs}")));
+        return Err(Error::malformed(format!(
+            "the graph has {outputs} outputs, its signature {specs}"
+        )));
     }
     // What stands for a value once it was written somewhere.
     let mut written: FxHashMap<ValueId, ValueId> = FxHashMap::default();
@@ -281,9 +293,11 @@ fn stored(
     this: ValueId,
     name: &str,
 ) -> Result<ValueId> {
-    let attribute = [true, false].iter().find_map(|&weights| known.get(&(weights, name.to_owned())));
-    let attribute = attribute
-        .ok_or_else(|| Error::malformed(format!("the program changes '{name}', which is no input")))?;
+    let attribute =
+        [true, false].iter().find_map(|&weights| known.get(&(weights, name.to_owned())));
+    let attribute = attribute.ok_or_else(|| {
+        Error::malformed(format!("the program changes '{name}', which is no input"))
+    })?;
     let attribute = Arc::clone(attribute);
     Ok(builder.attribute(this, &attribute, Type::Tensor))
 }

@@ -60,7 +60,8 @@ impl Builder {
         let schema = &operator.schema;
         for (index, (name, _)) in given.iter().enumerate() {
             if schema.argument_index(name).is_none() {
-                let message = format!("{} takes no argument '{name}': {schema}", schema.full_name());
+                let message =
+                    format!("{} takes no argument '{name}': {schema}", schema.full_name());
                 return Err(Error::malformed(message));
             }
             if given.iter().take(index).any(|(other, _)| other == name) {
@@ -205,14 +206,16 @@ impl Builder {
             if outputs.iter().all(|output| matches!(output, Argument::None(_))) {
                 return Ok(());
             }
-            let message = format!("{} results are named, and there are {}", outputs.len(), values.len());
+            let message =
+                format!("{} results are named, and there are {}", outputs.len(), values.len());
             return Err(Error::malformed(message));
         }
         for (&value, output) in values.iter().zip(outputs) {
             match output {
                 Argument::None(_) => {}
                 Argument::Tensors(tensors) => {
-                    let names: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+                    let names: Vec<&str> =
+                        tensors.iter().map(|tensor| tensor.name.as_str()).collect();
                     self.unpack(value, &names)?;
                 }
                 Argument::SymInts(items) => {
@@ -245,7 +248,9 @@ impl Builder {
             return Err(Error::malformed("a list of names is given to what is no list"));
         };
         if names.len() > MAX_RESULTS {
-            return Err(Error::malformed(format!("more than {MAX_RESULTS} results of one operator")));
+            return Err(Error::malformed(format!(
+                "more than {MAX_RESULTS} results of one operator"
+            )));
         }
         let node = self.node(Prim::ListUnpack, &[list], &vec![element; names.len()]);
         for (index, name) in names.iter().enumerate() {
@@ -291,8 +296,14 @@ pub(super) fn operator_name(target: &str) -> Option<(String, &str)> {
 }
 
 /// The argument of a name, or at a place where names are empty.
-pub(super) fn find<'a>(inputs: &'a [NamedArgument], index: usize, name: &str) -> Result<&'a Argument> {
+pub(super) fn find<'a>(
+    inputs: &'a [NamedArgument],
+    index: usize,
+    name: &str,
+) -> Result<&'a Argument> {
     let by_name = inputs.iter().find(|input| input.name == name);
     let found = by_name.or_else(|| inputs.get(index));
-    found.map(|input| &input.arg).ok_or_else(|| Error::malformed(format!("there is no argument '{name}'")))
+    found
+        .map(|input| &input.arg)
+        .ok_or_else(|| Error::malformed(format!("there is no argument '{name}'")))
 }

@@ -73,7 +73,10 @@ impl Builder {
         }
         let result = self.function(function, &args)?;
         let result = result.ok_or_else(|| {
-            unsupported(format!("the function {target} of {} arguments is not supported", args.len()))
+            unsupported(format!(
+                "the function {target} of {} arguments is not supported",
+                args.len()
+            ))
         })?;
         self.bind(&[result], &node.outputs)
     }
@@ -81,7 +84,8 @@ impl Builder {
     fn function(&mut self, function: &str, args: &[ValueId]) -> Result<Option<ValueId>> {
         let value = match (function, args) {
             ("and_" | "or_", &[a, b]) if *self.ty(a) == Type::Bool && *self.ty(b) == Type::Bool => {
-                let name = if function == "and_" { "aten::__and__.bool" } else { "aten::__or__.bool" };
+                let name =
+                    if function == "and_" { "aten::__and__.bool" } else { "aten::__or__.bool" };
                 self.known(name, &[a, b])?
             }
             ("and_" | "or_" | "xor" | "lshift" | "rshift", &[a, b]) => {
@@ -125,7 +129,9 @@ impl Builder {
                 }
                 sum
             }
-            ("sym_ite", &[condition, then, otherwise]) => self.either(condition, then, otherwise)?,
+            ("sym_ite", &[condition, then, otherwise]) => {
+                self.either(condition, then, otherwise)?
+            }
             (name, &[a]) => match FLOAT.iter().find(|(known, _)| *known == name) {
                 Some((_, operator)) => {
                     let a = self.converted(a, &Type::Float)?;

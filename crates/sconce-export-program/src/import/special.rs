@@ -161,9 +161,10 @@ impl Quantization<'_, '_> {
 
     /// A number, which may be given as a tensor.
     fn number(&mut self, name: &str, ty: Type) -> Result<ValueId> {
-        let is_tensor = self.given.iter().any(|(given, argument)| {
-            *given == name && matches!(argument, Argument::Tensor(_))
-        });
+        let is_tensor = self
+            .given
+            .iter()
+            .any(|(given, argument)| *given == name && matches!(argument, Argument::Tensor(_)));
         match is_tensor {
             true => {
                 let tensor = self.value(name, Type::Tensor)?;
@@ -267,7 +268,8 @@ pub(super) fn format_parts(format: &str) -> Result<(String, Vec<String>)> {
     let mut rest = format;
     while let Some(at) = rest.find('{') {
         let (before, from) = rest.split_at(at);
-        let end = from.find('}').ok_or_else(|| Error::malformed("print of a text without its '}'"))?;
+        let end =
+            from.find('}').ok_or_else(|| Error::malformed("print of a text without its '}'"))?;
         let name = from.get(1..end).unwrap_or_default();
         if name.contains(['{', ':', '!', '.', '[']) {
             return Err(unsupported(format!("print of a text with '{{{name}}}'")));

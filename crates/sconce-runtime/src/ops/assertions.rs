@@ -20,20 +20,16 @@ pub(crate) const TABLE: Table = &[
         }
         match args.len() > 1 {
             true => Err(Raise::message(args.str(1)?.to_string())),
-            false => {
-                Err(Raise::message("Expected Tensor with single nonzero value, but got zero"))
-            }
+            false => Err(Raise::message("Expected Tensor with single nonzero value, but got zero")),
         }
     }),
     op("sconce::assert_tensor_metadata", "-", |_, args| metadata(&args)),
     op("sconce::assert_range", "-", |_, args| range(&args, i64::MIN)),
-    op("sconce::assert_size_range", "-", |_, args| {
-        match args.optional_int(2)? {
-            Some(max) if max <= 2 => Err(Raise::message(format!(
-                "Max value to constrain_range_for_size must be greater than 2. got: {max}"
-            ))),
-            _ => range(&args, 0),
-        }
+    op("sconce::assert_size_range", "-", |_, args| match args.optional_int(2)? {
+        Some(max) if max <= 2 => Err(Raise::message(format!(
+            "Max value to constrain_range_for_size must be greater than 2. got: {max}"
+        ))),
+        _ => range(&args, 0),
     }),
     op("sconce::assert_linalg", "-", |_, args| {
         let name = args.str(1)?;
@@ -74,7 +70,9 @@ fn range(args: &Args<'_>, least: i64) -> Result {
     let min = args.optional_int(1)?.unwrap_or(least);
     let max = args.optional_int(2)?.unwrap_or(i64::MAX);
     match value < min || value > max {
-        true => Err(Raise::message(format!("Invalid value range for {value} between [{min}, {max}]."))),
+        true => {
+            Err(Raise::message(format!("Invalid value range for {value} between [{min}, {max}].")))
+        }
         false => Ok(IValue::None),
     }
 }

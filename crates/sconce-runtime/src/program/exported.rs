@@ -26,7 +26,8 @@ pub(crate) fn take_apart(
     let expected = calling.named();
     let is_given = |key: &Key| named.iter().filter(|(name, _)| is_key(key, name)).count() == 1;
     if named.len() != expected.len() || !expected.iter().all(|(key, _)| is_given(key)) {
-        let given: Vec<String> = named.iter().map(|(name, _)| Key::Str((*name).into()).repr()).collect();
+        let given: Vec<String> =
+            named.iter().map(|(name, _)| Key::Str((*name).into()).repr()).collect();
         let expected: Vec<String> = expected.iter().map(|(key, _)| key.repr()).collect();
         return Err(Error::Arguments(format!(
             "Ran into a kwarg keyword mismatch: Got the following keywords [{}] but expected [{}]",
@@ -60,9 +61,7 @@ fn is_key(key: &Key, name: &str) -> bool {
 /// A value as it is checked.
 fn given(value: &IValue) -> Given<'_> {
     match value {
-        IValue::Tensor(tensor) => {
-            Given::Tensor(tensor.sizes(), tensor.strides(), tensor.offset())
-        }
+        IValue::Tensor(tensor) => Given::Tensor(tensor.sizes(), tensor.strides(), tensor.offset()),
         IValue::None => Given::None,
         IValue::Int(value) => Given::Int(*value),
         IValue::Float(value) => Given::Float(*value),
@@ -116,7 +115,10 @@ fn flatten(spec: &TreeSpec, value: &IValue, out: &mut Vec<IValue>) -> bool {
             }
             IValue::Tuple(tuple) => {
                 fields.len() == tuple.items.len()
-                    && fields.iter().zip(&tuple.items).all(|((_, spec), item)| flatten(spec, item, out))
+                    && fields
+                        .iter()
+                        .zip(&tuple.items)
+                        .all(|((_, spec), item)| flatten(spec, item, out))
             }
             _ => false,
         },
@@ -147,7 +149,9 @@ pub(crate) fn put_together(spec: &TreeSpec, values: Vec<IValue>) -> Result<IValu
     let made = unflatten(spec, &mut values)?;
     match values.next() {
         None => Ok(made),
-        Some(_) => Err(Error::Malformed("the program gives more values than its result has".into())),
+        Some(_) => {
+            Err(Error::Malformed("the program gives more values than its result has".into()))
+        }
     }
 }
 
@@ -210,7 +214,10 @@ fn unflatten(spec: &TreeSpec, values: &mut impl Iterator<Item = IValue>) -> Resu
 }
 
 fn none_key() -> Error {
-    Error::Unsupported { what: "a result that is a dict with None as a key".to_owned(), range: None }
+    Error::Unsupported {
+        what: "a result that is a dict with None as a key".to_owned(),
+        range: None,
+    }
 }
 
 /// That arguments are of another structure, in PyTorch's words.
@@ -271,19 +278,26 @@ mod tests {
     #[test]
     fn values_go_apart_and_together() {
         let leaf = TreeSpec::Leaf;
-        let dict = TreeSpec::Dict(DictKind::Plain, vec![(Key::Str("b".into()), leaf.clone()), (Key::Int(1), leaf.clone())]);
+        let dict = TreeSpec::Dict(
+            DictKind::Plain,
+            vec![(Key::Str("b".into()), leaf.clone()), (Key::Int(1), leaf.clone())],
+        );
         let pair = TreeSpec::Fields {
             class: "my.Pair".into(),
             kind: FieldsKind::NamedTuple,
             fields: vec![("x".into(), leaf.clone()), ("y".into(), leaf.clone())],
         };
-        let spec = TreeSpec::Tuple(vec![leaf.clone(), TreeSpec::List(vec![leaf.clone(); 2]), dict, pair]);
+        let spec =
+            TreeSpec::Tuple(vec![leaf.clone(), TreeSpec::List(vec![leaf.clone(); 2]), dict, pair]);
         let value = put_together(&spec, ints(&[1, 2, 3, 4, 5, 6, 7])).unwrap();
         let text = "(1, [2, 3], {'b': 4, 1: 5}, Pair(x=6, y=7))";
         assert_eq!(crate::value::text::python_text(&value).to_string(), text);
         let mut leaves = Vec::new();
         assert!(flatten(&spec, &value, &mut leaves));
-        assert_eq!(leaves.iter().map(|leaf| leaf.as_i64().unwrap()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(
+            leaves.iter().map(|leaf| leaf.as_i64().unwrap()).collect::<Vec<_>>(),
+            [1, 2, 3, 4, 5, 6, 7]
+        );
         let few = put_together(&spec, ints(&[1])).unwrap_err().to_string();
         assert!(few.contains("fewer values"), "{few}");
         let many = put_together(&leaf, ints(&[1, 2])).unwrap_err().to_string();

@@ -42,7 +42,9 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
             let no = bool_before(o, node, false);
             replace(o, node, "aten::group_norm", "", &[input, groups, weight, bias, eps, no])
         }
-        ("aten::max_pool2d_with_indices", inputs) => replace(o, node, "aten::max_pool2d", "", inputs),
+        ("aten::max_pool2d_with_indices", inputs) => {
+            replace(o, node, "aten::max_pool2d", "", inputs)
+        }
         (
             "aten::_scaled_dot_product_flash_attention_for_cpu",
             &[query, key, value, dropout, causal, mask, scale],
@@ -58,7 +60,9 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
             replace(o, node, "aten::softmax", "int", &[input, dim, none])
         }
         ("aten::addmm", &[bias, input, weight, beta, alpha])
-            if is_one(o, beta) && is_one(o, alpha) && o.fact(bias).is_some_and(|of| of.rank == 1) =>
+            if is_one(o, beta)
+                && is_one(o, alpha)
+                && o.fact(bias).is_some_and(|of| of.rank == 1) =>
         {
             let weight = transposed(o, weight)?;
             replace(o, node, "aten::linear", "", &[input, weight, bias])
@@ -77,8 +81,8 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
 fn transposed(o: &Optimization, value: ValueId) -> Option<ValueId> {
     let node = o.producer(value);
     let &[matrix, order, ..] = o.graph.node(node).inputs() else { return None };
-    let is_transpose = (o.is_op(node, "aten::permute") && o.ints(order)? == [1, 0])
-        || (o.is_op(node, "aten::t"));
+    let is_transpose =
+        (o.is_op(node, "aten::permute") && o.ints(order)? == [1, 0]) || (o.is_op(node, "aten::t"));
     let is_matrix = o.fact(matrix).is_some_and(|of| of.rank == 2) && !o.is_written(matrix);
     (is_transpose && is_matrix).then_some(matrix)
 }
