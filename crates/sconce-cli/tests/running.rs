@@ -16,6 +16,8 @@ use tempfile::TempDir;
 /// By `examples/make_classifier.py` and `examples/make_shapes.py`.
 const CLASSIFIER: &str = "../../examples/classifier.pt";
 const SHAPES: &str = "../../examples/shapes.pt";
+/// By `examples/make_shapes_pt2.py`.
+const SHAPES_EXPORTED: &str = "../../examples/shapes.pt2";
 const LABELS: &str = "../../examples/shapes.txt";
 /// By the generators beside them: a loop without end; one that raises.
 const ENDLESS: &str = "../../crates/sconce-runtime/tests/programs/endless/model.pt";
@@ -361,4 +363,93 @@ fn limits_stop_a_program_without_end() {
         assert_eq!(run.code, 2);
         assert!(run.err.contains(said), "{}", run.err);
     }
+}
+
+#[test]
+fn exported_programs_run_as_torchscript_does() {
+    let heart = "../../examples/shapes/heart.png";
+    for program in [SHAPES, SHAPES_EXPORTED] {
+        let top = json(&["run", program, "-i", heart, "--top", "1", "--labels", LABELS, "--json"]);
+        assert_eq!(top["top"][0][0]["label"], "heart", "{program}");
+    }
+    let graph = run(&["graph", SHAPES_EXPORTED]);
+    assert!(
+        graph
+            .out
+            .starts_with("graph(%self : __torch__.ExportedProgram,\n      %pictures : Tensor):")
+    );
+    assert!(graph.out.contains("%linear : Tensor = aten::linear("), "{}", graph.out);
+    let bench = json(&[
+        "bench",
+        SHAPES_EXPORTED,
+        "--shape",
+        "1x3x40x40",
+        "--runs",
+        "2",
+        "--warmup",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(bench["runs"], 2);
+    let wrong = run(&["run", SHAPES_EXPORTED, "-i", "ones(1, 4, 9, 9)"]);
+    assert_eq!(wrong.code, 3);
+    assert!(
+        wrong.err.contains("Expected input at *args[0].shape[1] to be equal to 3, but got 4."),
+        "{}",
+        wrong.err
+    );
+    let other = run(&["run", SHAPES_EXPORTED, "-i", heart, "-m", "backward"]);
+    assert_eq!(other.code, 3, "{}", other.err);
+}
+
+#[test]
+fn arguments_by_name_and_several_calls() {
+    let folder = TempDir::new().unwrap();
+    let save = |name: &str, value: Value| {
+        let path = folder.path().join(name);
+        SaveOptions::new().save(Draft::from(value).root(), &path).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let tensor =
+        |values: &[f32], sizes: &[i64]| Value::from(Tensor::from_slice(values, sizes).unwrap());
+    let by_name = save(
+        "by_name.pt",
+        Value::dict([
+            ("args", Value::list([tensor(&[1.0, 2.0, 3.0], &[3])])),
+            (
+                "kwargs",
+                Value::dict([
+                    ("alpha", tensor(&[10.0], &[1])),
+                    ("beta", tensor(&[1.0, 1.0, 2.0], &[3])),
+                ]),
+            ),
+        ]),
+    );
+    let keywords = json(&["run", "../pt2/run_keywords.pt2", "--inputs", &by_name, "--json"]);
+    assert_eq!(keywords["result"]["data"], serde_json::json!([11.0, 21.0, 32.0]));
+    let ones = save("ones.pt", Value::list([tensor(&[1.0; 8], &[4, 2])]));
+    let counted = json(&[
+        "run",
+        "../pt2/run_buffer_mutation.pt2",
+        "--inputs",
+        &ones,
+        "--inputs",
+        &ones,
+        "--json",
+    ]);
+    assert_eq!(counted["result"][0]["data"], serde_json::json!([5.0, 5.0]));
+    assert_eq!(counted["result"][1]["data"], serde_json::json!([9.0, 9.0]));
+    // TorchScript takes both as well.
+    let eight = tensor(&[1.0; 8], &[1, 8]);
+    let classify = save(
+        "classify.pt",
+        Value::dict([
+            ("args", Value::list([eight])),
+            ("kwargs", Value::dict([("rounds", Value::from(2))])),
+        ]),
+    );
+    let twice = json(&["run", CLASSIFIER, "--inputs", &classify, "--inputs", &classify, "--json"]);
+    assert_eq!(twice["result"][0], twice["result"][1]);
+    let bench = run(&["bench", CLASSIFIER, "--inputs", &classify, "--inputs", &classify]);
+    assert_eq!(bench.code, 3, "{}", bench.err);
 }

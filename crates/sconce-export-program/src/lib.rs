@@ -28,19 +28,27 @@
 //! * [`expression`] reads the text of symbolic expressions, and prints them as sympy does.
 //! * [`guard`] reads conditions on inputs.
 //! * [`json`] is the reader and writer of JSON underneath.
+//! * [`Program`] is a program as a module that can be run: its graph in the terms of `sconce_ir`, and how it
+//!   is called ([`Calling`], whose structures are [`tree_spec`]s).
 //!
 //! Architecture invariant: nothing in a file is evaluated. Expressions are text with a parser of its own, and no depth
 //! in a file can overflow the stack: JSON deeper than [`json::MAX_DEPTH`] is refused.
 
 mod archive;
+mod calling;
 mod error;
 pub mod expression;
 pub mod guard;
+mod guard_check;
+mod import;
 pub mod json;
 mod resave;
 pub mod schema;
 mod text;
+pub mod tree_spec;
 
 pub use archive::Archive;
+pub use calling::{Calling, Given};
 pub use error::{Error, ErrorKind};
+pub use import::Program;
 pub use schema::ExportedProgram;

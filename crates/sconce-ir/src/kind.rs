@@ -150,6 +150,12 @@ impl Kind {
         matches!(self, Self::Op(symbol) if symbol.starts_with("sconce::"))
     }
 
+    /// Whether it is a private operator that checks something and gives nothing: `sconce::assert_…`. Programs
+    /// that were exported have them, and no pass removes them.
+    pub fn is_assertion(&self) -> bool {
+        matches!(self, Self::Op(symbol) if symbol.starts_with("sconce::assert_"))
+    }
+
     /// The symbol.
     pub fn symbol(&self) -> &str {
         match self {

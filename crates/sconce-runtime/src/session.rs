@@ -1,5 +1,8 @@
 //! A module that can be called.
 
+use std::sync::Arc;
+
+use sconce_export_program::{Calling, Program};
 use sconce_ir::FunctionId;
 use sconce_kernels::Memory;
 use sconce_torchscript::Module;
@@ -14,9 +17,12 @@ use crate::profile::ProfileEntry;
 use crate::program::needs::Need;
 use crate::program::plans::Plans;
 use crate::program::prepare::{Missing, ready};
-use crate::program::{instantiate, matching};
+use crate::program::{exported, instantiate, matching};
 use crate::sink::Silent;
 use crate::value::IValue;
+
+/// What exported programs have.
+const FORWARD: &str = "forward";
 
 /// A module's objects, live: calls see what earlier calls changed. Weights are those of the loaded
 /// module; they are copied only when they are written.
@@ -28,6 +34,8 @@ pub struct Session {
     missing: Missing,
     memory: Memory,
     plans: Plans,
+    /// How `forward` is called, of a program that was exported.
+    calling: Option<Arc<Calling>>,
 }
 
 impl Session {
@@ -45,7 +53,21 @@ impl Session {
         let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         drop(entered);
-        Ok(Session { machine, module: module.clone(), root, limits, missing, memory, plans })
+        let (module, calling) = (module.clone(), None);
+        Ok(Session { machine, module, root, limits, missing, memory, plans, calling })
+    }
+
+    /// Makes the objects of a program that was exported. Calls of `forward` take and give what the program says.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and when the program has an operator that nobody knows.
+    pub fn of_program(program: &Program, options: Options) -> Result<Self, Error> {
+        if !program.unknown_operators().is_empty() {
+            let what = format!("the operator {}", program.unknown_operators().join(", "));
+            return Err(Error::Unsupported { what, range: None });
+        }
+        let session = Session::new(program.module(), options)?;
+        Ok(Session { calling: Some(Arc::clone(program.calling())), ..session })
     }
 
     /// How long the instructions took that have run, in no order; empty unless
@@ -96,14 +118,29 @@ impl Session {
         let mut schema = (*self.module.method(method)?.schema).clone();
         schema.name = method.into();
         let mut all = vec![self.root.clone()];
-        all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?);
+        let calling = self.calling.clone().filter(|_| method == FORWARD);
+        match &calling {
+            Some(calling) => {
+                matching::check_all(args, named)?;
+                let values = exported::take_apart(calling, args, named)?;
+                all.extend(matching::match_arguments(&mut self.machine, &schema, &values, &[])?);
+            }
+            None => all.extend(matching::match_arguments(&mut self.machine, &schema, args, named)?),
+        }
         let Prepared { asks_for_gradients, .. } = ready(&mut self.machine, function, self.missing)?;
         self.machine.autograd.begin(asks_for_gradients);
         // Optimised code has operators of its own, whose derivatives nobody knows.
         let optimized = if asks_for_gradients { None } else { self.call_optimized(method, &all) };
-        match optimized {
+        let result = match optimized {
             Some(result) => result,
             None => self.machine.call(function, all),
+        };
+        match calling {
+            Some(calling) => {
+                let values = result.map_err(exported::plain)?.items().unwrap_or_default();
+                exported::put_together(&calling.out_spec, values)
+            }
+            None => result,
         }
     }
 

@@ -32,7 +32,7 @@
 //!
 //! | feature | default | gives |
 //! |---|---|---|
-//! | `run` | yes | runs TorchScript programs: module [`run`] |
+//! | `run` | yes | runs programs of TorchScript and torch.export: module [`run`] |
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
 //! | `export-program` | yes | programs of torch.export: module [`export_program`] |
@@ -163,6 +163,31 @@ pub use sconce_tensor::{ByteOrder, DType, Device, Layout, Storage, Tensor};
 /// When the file cannot be read or is something else; the error says what.
 pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint, Error> {
     Ok(Checkpoint::open(path)?)
+}
+
+/// Loads the program of a `.pt2` file, as `torch.export.load(path).module()` does: the model called `model`, or the
+/// only one. [`run::Run`] calls it.
+///
+/// ```
+/// # #[cfg(feature = "run")] {
+/// use sconce::run::{Run, RunTensor};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shapes.pt2");
+/// let program = sconce::load_program(path)?;
+/// let picture = RunTensor::from_slice(&[0f32; 3 * 32 * 32], &[1, 3, 32, 32])?;
+/// let scores = program.forward(&[picture.into()])?;
+/// assert_eq!(scores.as_tensor().expect("a tensor").sizes(), [1, 8]);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the file cannot be read or is something else, or the program has what cannot be run.
+#[cfg(feature = "export-program")]
+pub fn load_program(path: impl AsRef<Path>) -> Result<export_program::Program, Error> {
+    let archive = export_program::Archive::open(path)?;
+    let model = archive.model(None)?;
+    Ok(export_program::Program::of_archive(&archive, model)?)
 }
 
 /// Writes a value to a file that is not there yet, as `torch.save` does.

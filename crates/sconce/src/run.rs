@@ -111,6 +111,7 @@ pub use sconce_runtime::{
     vector_instructions,
 };
 
+use crate::export_program::Program;
 use crate::jit::Module;
 
 /// Calls methods of a module: `module.forward(&[x.into()])`.
@@ -143,6 +144,16 @@ pub trait Run {
 impl Run for Module {
     fn session(&self, options: Options) -> Result<Session, Error> {
         Session::new(self, options)
+    }
+
+    fn call(&self, method: &str, args: &[IValue]) -> Result<IValue, Error> {
+        self.session(Options::default())?.call(method, args)
+    }
+}
+
+impl Run for Program {
+    fn session(&self, options: Options) -> Result<Session, Error> {
+        Session::of_program(self, options)
     }
 
     fn call(&self, method: &str, args: &[IValue]) -> Result<IValue, Error> {

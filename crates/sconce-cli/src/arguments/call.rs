@@ -21,9 +21,10 @@ pub struct Call {
     /// standard input (repeatable)
     #[arg(short, long, value_name = "VALUE", allow_hyphen_values = true)]
     pub input: Vec<OsString>,
-    /// All arguments: a list or tuple that torch.save wrote
+    /// All arguments, as torch.save wrote them: a list or tuple, or {'args': [...], 'kwargs': {...}}
+    /// (repeatable: each is a call, in one session; the result is then a list)
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
-    pub inputs: Option<OsString>,
+    pub inputs: Vec<OsString>,
     /// How pictures become arguments.
     #[command(flatten)]
     pub picture: PictureOptions,

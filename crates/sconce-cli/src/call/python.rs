@@ -8,6 +8,7 @@ use sconce::jit::{Module, ScriptError, ScriptLimits, ScriptOptions, Scripted};
 use crate::arguments::call::{LIMITS_HELP, LimitOptions};
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
+use crate::call::callable::Callable;
 use crate::call::memory_ceiling;
 use crate::error::Failure;
 use crate::read::archive;
@@ -84,8 +85,11 @@ pub fn runnable(
     options: &PythonOptions,
     limits: &LimitOptions,
     say: Say,
-) -> Result<Module, Failure> {
-    module_of(complete(&input.file, options, limits, say)?, input)
+) -> Result<Callable, Failure> {
+    match complete(&input.file, options, limits, say)? {
+        Some(scripted) => Ok(Callable::Module(scripted.module().clone())),
+        None => archive::callable(&input.file, &input.load),
+    }
 }
 
 fn module_of(scripted: Option<Scripted>, input: &Input) -> Result<Module, Failure> {

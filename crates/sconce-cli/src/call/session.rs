@@ -1,9 +1,9 @@
 //! The flags of the verbs that run programs, and what they stand for.
 
-use sconce::jit::Module;
 use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
 
 use crate::arguments::call::{BudgetOptions, Call, LIMITS_HELP};
+use crate::call::callable::Callable;
 use crate::call::deadline::Deadline;
 use crate::call::memory_ceiling;
 use crate::error::Failure;
@@ -68,9 +68,9 @@ impl BudgetOptions {
     }
 }
 
-/// A session of a module whose method has nothing that it must not have.
+/// A session of what is called, whose method has nothing that it must not have.
 pub fn session(
-    module: &Module,
+    callable: &Callable,
     call: &Call,
     options: Options,
     file: &str,
@@ -80,7 +80,7 @@ pub fn session(
         memory_ceiling::set(memory, file, say);
     }
     let strict = options.missing == Missing::Refuse;
-    let mut session = Session::new(module, options).map_err(|error| failure(error, file))?;
+    let mut session = callable.session(options).map_err(|error| failure(error, file))?;
     let mut needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
     needs.retain(|need| strict || need.refused().is_some());
     if !needs.is_empty() {

@@ -2,17 +2,39 @@
 
 use std::ffi::OsStr;
 
+use sconce::export_program::Program;
 use sconce::jit::{self, Module};
 use sconce::{FileKind, Source, identify};
 
 use crate::arguments::reading::{Load, PolicyChoice};
+use crate::call::callable::Callable;
 use crate::error::Failure;
-use crate::read::open;
+use crate::read::{exported, open};
 
-/// Loads an archive; no method is compiled.
+/// Loads an archive; no method is compiled. Of a program that was exported, the module that stands for it.
 pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
+    match callable(file, load)? {
+        Callable::Module(module) => Ok(module),
+        Callable::Program(program) => Ok(program.module().clone()),
+    }
+}
+
+/// Loads an archive of either kind, to be called.
+pub fn callable(file: &OsStr, load: &Load) -> Result<Callable, Failure> {
     let source = open::source(file, open::map_mode(load), &open::limits(load))?;
-    from_source(source, load, &open::name(file))
+    let name = open::name(file);
+    if exported::is_exported(&source) {
+        return program(source, load, &name).map(Callable::Program);
+    }
+    from_source(source, load, &name).map(Callable::Module)
+}
+
+/// The program of a `.pt2` file that is open.
+fn program(source: Source, load: &Load, file: &str) -> Result<Program, Failure> {
+    let archive = exported::archive(source, load, file)?;
+    let model = archive.model(load.model.as_deref());
+    let program = model.and_then(|model| Program::of_archive(&archive, model));
+    program.map_err(|error| exported::failure(error, file))
 }
 
 /// [`module`] of a file that is open.

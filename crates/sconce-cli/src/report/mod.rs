@@ -1,8 +1,8 @@
 //! What several verbs say of a file: rows of tensors, numbers, safety, the program.
 
 pub mod elements;
-pub mod method_diff;
 pub mod exported;
+pub mod method_diff;
 pub mod numbers;
 pub mod pickle_streams;
 pub mod program;

@@ -12,6 +12,7 @@ use crate::arguments::call::Call;
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
 use crate::call::deadline::Deadline;
+use crate::call::input::Arguments;
 use crate::call::session::{failure, session};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, grouped, percent_bar};
@@ -149,22 +150,22 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.archive.file);
     let (load, call) = (&args.archive.load, &args.call);
     call.budget.set_threads()?;
-    let mut arguments = input::read(call, load, say)?;
+    let mut arguments = input::read_one(call, load, say)?;
     let mut generator = call.budget.generator();
     for Shape(sizes) in &args.shape {
         let made = input::constructor::rand(sizes, None, &mut generator);
         let wrong = |why| Failure::usage(format!("--shape {sizes:?}: {why}"));
-        arguments.push(made.map(IValue::Tensor).map_err(wrong)?);
+        arguments.positional.push(made.map(IValue::Tensor).map_err(wrong)?);
     }
-    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
-    let mut timed = session(&module, call, call.budget.silent(), &file, say)?;
+    let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
+    let mut timed = session(&callable, call, call.budget.silent(), &file, say)?;
     let deadline = || call.budget.deadline(&file, say);
     let times =
         measure(args, &mut timed, &arguments, deadline).map_err(|error| failure(error, &file))?;
     drop(timed);
     let mut options = call.budget.silent();
     options.profile = true;
-    let mut profiled = session(&module, call, options, &file, say)?;
+    let mut profiled = session(&callable, call, options, &file, say)?;
     let entries = profile(args, &mut profiled, &arguments, times.median)
         .map_err(|error| failure(error, &file))?;
     let document = Document {
@@ -224,20 +225,20 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 fn measure(
     args: &BenchArgs,
     session: &mut Session,
-    arguments: &[IValue],
+    arguments: &Arguments,
     deadline: impl Fn() -> Option<Deadline>,
 ) -> Result<Measured, sconce::run::Error> {
     let method = &args.call.method;
     for _ in 0..args.warmup {
         let _deadline = deadline();
-        session.call(method, arguments)?;
+        arguments.call(session, method)?;
     }
     let started = Instant::now();
     let mut seconds = Vec::new();
     loop {
         let _deadline = deadline();
         let before = Instant::now();
-        let result = session.call(method, arguments)?;
+        let result = arguments.call(session, method)?;
         seconds.push(before.elapsed().as_secs_f64());
         // What a result takes to be let go of is the caller's.
         drop(result);
@@ -258,12 +259,12 @@ fn measure(
 fn profile(
     args: &BenchArgs,
     session: &mut Session,
-    arguments: &[IValue],
+    arguments: &Arguments,
     median: f64,
 ) -> Result<Vec<Entry>, sconce::run::Error> {
     let rounds = ((0.5 / median.max(1e-7)) as usize).clamp(3, 200);
     for _ in 0..rounds {
-        session.call(&args.call.method, arguments)?;
+        arguments.call(session, &args.call.method)?;
     }
     Ok(session.profile().into_iter().map(|entry| Entry::new(entry, rounds)).collect())
 }

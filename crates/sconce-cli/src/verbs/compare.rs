@@ -83,12 +83,13 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.archive.file);
     let (load, call) = (&args.archive.load, &args.call);
     call.budget.set_threads()?;
-    let arguments = input::read(call, load, say)?;
+    let arguments = input::read_one(call, load, say)?;
     let expected = open::file(&args.expect, load, say)?;
-    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
-    let mut session = session(&module, call, call.budget.options(say, true), &file, say)?;
+    let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
+    let mut session = session(&callable, call, call.budget.options(say, true), &file, say)?;
     let deadline = call.budget.deadline(&file, say);
-    let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;
+    let result =
+        arguments.call(&mut session, &call.method).map_err(|error| failure(error, &file))?;
     drop(deadline);
     let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
     let mut comparison = Comparison { tolerance: args.tol, rows: Vec::new(), left: MOST_VALUES };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use sconce::export_program::Program;
 use sconce::jit::Module;
 use serde::Serialize;
 
@@ -85,11 +86,27 @@ fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
     }
     let archive = exported::archive(source, load, file)?;
     let program = exported::program(&archive, load, file)?;
+    let lacking = match archive
+        .model(load.model.as_deref())
+        .and_then(|model| Program::of_archive(&archive, model))
+    {
+        Ok(program) => Some(lacking(program.module(), file)?),
+        // What cannot be run at all says so when it is run.
+        Err(_) => None,
+    };
     let rows = program.targets().into_iter().map(|(target, count)| {
         let name = target.strip_prefix("torch.ops.").unwrap_or(target).to_owned();
-        Row { name, count, runs: None, refused: None }
+        let lack = lacking.as_ref().map(|lacking| lacking.get(&full_name(&name)));
+        let refused = lack.flatten().and_then(|lack| lack.refused);
+        Row { name, count, runs: lack.map(|lack| lack.is_none()), refused }
     });
     Ok(Some(rows.collect()))
+}
+
+/// The name in TorchScript of an operator such as `aten.add.Tensor`.
+fn full_name(target: &str) -> String {
+    let name = target.strip_suffix(".default").unwrap_or(target);
+    name.replacen('.', "::", 1)
 }
 
 fn print(args: &OpsArgs, file: &str, operators: Vec<Row>, out: &mut Out) -> Verdict {

@@ -1,10 +1,10 @@
-//! `sconce run`: calls a method of a TorchScript program.
+//! `sconce run`: calls a program.
 
 use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
-use sconce::checkpoint::{Draft, Node, Object, SaveOptions};
+use sconce::checkpoint::{Draft, Node, Object, SaveOptions, Value};
 use sconce::export::{write_npy, write_npz};
 use sconce::run::to_object;
 use sconce::tensor::Tensor;
@@ -71,16 +71,26 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     }
     call.budget.set_threads()?;
     let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
-    let arguments = input::read(call, load, say)?;
-    let module = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
+    let calls = input::read(call, load, say)?;
+    let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
     let budget = call.budget.options(say, options.json);
-    let mut session = session(&module, call, budget, &file, say)?;
+    let mut session = session(&callable, call, budget, &file, say)?;
     let deadline = call.budget.deadline(&file, say);
     let started = Instant::now();
-    let result = session.call(&call.method, &arguments).map_err(|error| failure(error, &file))?;
+    let mut results = Vec::new();
+    for arguments in &calls {
+        let result = arguments.call(&mut session, &call.method);
+        // As the call leaves it: the next one may write to it.
+        let object = result.and_then(|result| to_object(&result));
+        results.push(object.map_err(|error| failure(error, &file))?);
+    }
     let seconds = started.elapsed().as_secs_f64();
     drop(deadline);
-    let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
+    let result = match results.pop() {
+        Some(only) if results.is_empty() => only,
+        last => Value::List(results.into_iter().chain(last).collect()),
+    };
+    let result = Draft::from(result);
     if let Some(path) = &options.output {
         write(result.root(), path, options)?;
     }

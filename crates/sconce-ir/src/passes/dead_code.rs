@@ -204,7 +204,7 @@ pub(super) fn has_side_effects(graph: &Graph, node: NodeId) -> bool {
             | Prim::ReturnStmt,
         ) => true,
         Kind::Prim(_) => false,
-        ref kind if kind.is_private() => false,
+        ref kind if kind.is_private() => kind.is_assertion(),
         // An operator that is not in the table may do anything.
         // A generator is no memory that is followed, so what seeds one counts as well.
         Kind::Op(ref symbol) => {

@@ -4,6 +4,7 @@
 //! without a name) and the function. What the operands are is what the schema says, so one function
 //! can tell ints from floats by looking.
 
+pub(crate) mod assertions;
 pub(crate) mod autograd;
 pub(crate) mod backward;
 pub(crate) mod descriptor;
@@ -82,6 +83,7 @@ const TABLES: &[Table] = &[
     python::profiler::TABLE,
     torchvision::TABLE,
     nn::resample::TABLE,
+    assertions::TABLE,
 ];
 
 /// The operators that have a row of their own.

@@ -25,6 +25,7 @@ type Pass = (&'static str, fn(&mut Optimization));
 
 /// The passes that find out what there is to optimise, in order. After them constants are folded.
 const FIRST_PASSES: &[Pass] = &[
+    ("name decomposed layers", canonicalize::decomposed::name_layers),
     ("canonicalize containers", canonicalize::containers::resolve),
     ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
     ("fold known dimensions", canonicalize::known_dims::fold_known_ranks),
@@ -32,6 +33,7 @@ const FIRST_PASSES: &[Pass] = &[
     ("canonicalize containers", canonicalize::containers::resolve),
     ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
     ("fold known dimensions", canonicalize::known_dims::fold_known_ranks),
+    ("name decomposed layers", canonicalize::decomposed::name_layers),
     ("remove dropout", canonicalize::dropout::remove),
 ];
 

@@ -403,7 +403,10 @@ impl Search<'_> {
             ("aten::softmax" | "aten::log_softmax", &[_, dtype, ..]) => {
                 (graph.constant(dtype) == Some(Constant::None)).then_some(fact)?.floating()
             }
-            ("aten::_convolution" | "aten::_convolution_mode", &[weight, ..]) => {
+            (
+                "aten::convolution" | "aten::_convolution" | "aten::_convolution_mode",
+                &[weight, ..],
+            ) => {
                 let weight = self.get(weight)?;
                 let is_last = fact.is_last || (weight.is_last && fact.rank == 4);
                 (weight.is_like(fact) && fact.rank > 2).then_some(Fact { is_last, ..fact })

@@ -65,6 +65,14 @@ pub(crate) fn match_arguments(
     }
 }
 
+/// Refuses arguments that are nested too deeply to be taken apart.
+pub(crate) fn check_all(args: &[IValue], named: &[(&str, IValue)]) -> Result<(), Error> {
+    for (index, value) in args.iter().enumerate() {
+        check_nesting(value, &format!("*args[{index}]"))?;
+    }
+    named.iter().try_for_each(|(name, value)| check_nesting(value, name))
+}
+
 /// Refuses what is nested too deeply for what comes now, which goes down by recursion, or would be endless to
 /// walk: values that hold themselves, and lists that hold one list many times, level upon level.
 fn check_nesting(value: &IValue, name: &str) -> Result<(), Error> {

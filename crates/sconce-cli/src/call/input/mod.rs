@@ -9,8 +9,8 @@ mod sound;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use sconce::checkpoint::{Draft, FileKind, Value};
-use sconce::run::{Generator, IValue, arguments, from_object};
+use sconce::checkpoint::{Draft, FileKind, Node, Object, Value};
+use sconce::run::{Generator, IValue, Session, arguments, from_object};
 use sconce::{MapMode, Source};
 
 use crate::arguments::call::{Call, PictureOptions};
@@ -18,10 +18,28 @@ use crate::arguments::reading::Load;
 use crate::error::Failure;
 use crate::read::open::{self, Say};
 
-/// The arguments that the flags name, in order.
-pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> {
-    if let Some(file) = &call.inputs {
-        return saved(file, load, say);
+/// The arguments of one call.
+#[derive(Default)]
+pub struct Arguments {
+    /// Those by position.
+    pub positional: Vec<IValue>,
+    /// Those by name.
+    pub named: Vec<(String, IValue)>,
+}
+
+impl Arguments {
+    /// Calls a method with them.
+    pub fn call(&self, session: &mut Session, method: &str) -> Result<IValue, sconce::run::Error> {
+        let named: Vec<(&str, IValue)> =
+            self.named.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        session.call_with(method, &self.positional, &named)
+    }
+}
+
+/// The calls that the flags name, in order: one, or one for each file of arguments.
+pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<Arguments>, Failure> {
+    if !call.inputs.is_empty() {
+        return call.inputs.iter().map(|file| saved(file, load, say)).collect();
     }
     let mut out = Vec::new();
     let mut generator = call.budget.generator();
@@ -31,14 +49,51 @@ pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> 
             None => file(input, &call.picture, load, say, &mut out)?,
         }
     }
-    Ok(out)
+    Ok(vec![Arguments { positional: out, named: Vec::new() }])
 }
 
-/// The list or tuple of arguments in a file.
-fn saved(file: &OsStr, load: &Load, say: Say) -> Result<Vec<IValue>, Failure> {
+/// As [`read`], where there may be one call only.
+pub fn read_one(call: &Call, load: &Load, say: Say) -> Result<Arguments, Failure> {
+    if call.inputs.len() > 1 {
+        return Err(Failure::usage("--inputs is given more than once, and there is one call only"));
+    }
+    Ok(read(call, load, say)?.pop().unwrap_or_default())
+}
+
+/// The arguments in a file: a list or tuple of those by position, or a dict that has them as `args` and those by
+/// name as `kwargs`.
+fn saved(file: &OsStr, load: &Load, say: Say) -> Result<Arguments, Failure> {
     let checkpoint = open::file(file, load, say)?;
-    arguments(checkpoint.root())
-        .map_err(|error| Failure::unreadable(error.to_string()).in_file(open::name(file)))
+    let root = checkpoint.root();
+    let read = || -> Result<Arguments, sconce::run::Error> {
+        let Some((args, kwargs)) = by_name(root) else {
+            return Ok(Arguments { positional: arguments(root)?, named: Vec::new() });
+        };
+        let mut named = Vec::new();
+        for (key, value) in kwargs.iter().flat_map(|kwargs| kwargs.entries()) {
+            named.push((key.as_str().unwrap_or_default().to_owned(), from_object(value)?));
+        }
+        let positional = args.map(arguments).transpose()?.unwrap_or_default();
+        Ok(Arguments { positional, named })
+    };
+    read().map_err(|error| Failure::unreadable(error.to_string()).in_file(open::name(file)))
+}
+
+/// What `{'args': [...], 'kwargs': {...}}` holds; `None` for anything else.
+fn by_name(root: Object<'_>) -> Option<(Option<Object<'_>>, Option<Object<'_>>)> {
+    let (mut args, mut kwargs) = (None, None);
+    if !matches!(root.data(), Node::Dict(_)) {
+        return None;
+    }
+    for (key, value) in root.entries() {
+        let names = || value.entries().all(|(key, _)| key.as_str().is_some());
+        match (key.as_str()?, value.data()) {
+            ("args", Node::List(_) | Node::Tuple(_)) => args = Some(value),
+            ("kwargs", Node::Dict(_)) if names() => kwargs = Some(value),
+            _ => return None,
+        }
+    }
+    Some((args, kwargs))
 }
 
 /// A literal or a constructor; `None` for what names a file.

@@ -72,6 +72,15 @@ pub(crate) const TABLE: Table = &[
         Ok(number(promote_types(dtype(&args, 0)?, dtype(&args, 1)?).map_err(kernel)?))
     }),
     op("aten::can_cast", "-", |_, args| Ok(Bool(can_cast(dtype(&args, 0)?, dtype(&args, 1)?)))),
+    op("aten::_autocast_to_reduced_precision", "-", |_, args| {
+        let lower = args.dtype(4)?.filter(|_| args.bool(2).unwrap_or(false));
+        cast_for_region(args, lower)
+    }),
+    op("aten::_autocast_to_full_precision", "-", |_, args| {
+        let is_half = matches!(args.tensor(0)?.dtype(), DType::Float16 | DType::BFloat16);
+        let full = (is_half && args.bool(2)?).then_some(DType::Float32);
+        cast_for_region(args, full)
+    }),
     op("prim::type", "-", |_, args| {
         let (kind, _) = device(&args)?;
         Ok(IValue::str(kind))
@@ -95,6 +104,17 @@ fn own(value: Scalar) -> sconce_kernels::Result<Tensor> {
     match value {
         Scalar::Float(_) => Tensor::scalar(value, DType::Float64),
         value => Tensor::scalar(value, value.dtype()),
+    }
+}
+
+/// A tensor as a region of `torch.autocast` on the CPU takes it: in another dtype where it is of a floating one that is
+/// not float64.
+fn cast_for_region(mut args: Args<'_>, dtype: Option<DType>) -> Result {
+    let tensor = args.tensor(0)?;
+    let is_eligible = matches!(tensor.dtype(), DType::Float16 | DType::BFloat16 | DType::Float32);
+    match dtype.filter(|&dtype| is_eligible && dtype != tensor.dtype()) {
+        Some(dtype) => made(tensor.to_dtype(dtype)),
+        None => Ok(args.take(0)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod constants;
 pub(crate) mod containers;
+pub(crate) mod decomposed;
 pub(crate) mod dropout;
 pub(crate) mod in_place;
 pub(crate) mod known_dims;

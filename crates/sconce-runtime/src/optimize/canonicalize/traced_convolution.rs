@@ -5,7 +5,7 @@ use sconce_ir::{Constant, Kind, NodeId, Type, operators};
 
 use crate::optimize::Optimization;
 
-/// Makes `_convolution` and `_convolution_mode`, which traces hold, the convolution of so many dimensions that it is, and puts
+/// Makes `convolution`, which exported programs hold, `_convolution` and `_convolution_mode`, which traces hold, the convolution of so many dimensions that it is, and puts
 /// numbers in the place of words for padding.
 pub(crate) fn name_convolutions(optimization: &mut Optimization) {
     for node in optimization.nodes() {
@@ -50,6 +50,12 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
             (
                 "aten::_convolution",
                 &[input, weight, bias, stride, padding, dilation, transposed, _, groups, ..],
+            ) if o.constant(transposed) == Some(Constant::Bool(false)) => {
+                ("", [input, weight, bias, stride, padding, dilation, groups])
+            }
+            (
+                "aten::convolution",
+                &[input, weight, bias, stride, padding, dilation, transposed, _, groups],
             ) if o.constant(transposed) == Some(Constant::Bool(false)) => {
                 ("", [input, weight, bias, stride, padding, dilation, groups])
             }
