@@ -62,6 +62,17 @@ impl Archive {
         })
     }
 
+    /// What PyTorch prints of a model's program once it is loaded: [`ExportedProgram::text`] with the record in errors.
+    ///
+    /// # Errors
+    /// As [`Archive::program`] and [`ExportedProgram::text`].
+    pub fn text(&self, model: &str) -> Result<String, Error> {
+        self.program(model)?.text().map_err(|error| {
+            let error = error.in_record(&self.package.program_record(model));
+            error.in_file(self.package.source().name())
+        })
+    }
+
     /// A model's parameters, and buffers that are in its state dict. Those that name one record share a storage.
     ///
     /// # Errors

@@ -165,7 +165,7 @@ static COMPARISONS: [(&str, Comparison); 6] = [
 /// Reads a condition.
 ///
 /// # Errors
-/// With the offset in the text, when it has anything that conditions on inputs do not have: PyTorch would run it. When
+/// When it has anything that conditions on inputs do not have: PyTorch would run it. When
 /// it is longer than [`MAX_LENGTH`] or deeper than [`MAX_DEPTH`].
 pub fn parse(text: &str) -> Result<Guard, Error> {
     if text.len() > MAX_LENGTH {
@@ -190,8 +190,8 @@ struct Parser<'t> {
 impl<'t> Parser<'t> {
     fn error(&self, message: impl Into<String>) -> Error {
         let shown: String = self.text.chars().take(200).collect();
-        let message = format!("'{}' is no guard: {}", shown.escape_debug(), message.into());
-        Error::malformed(message).at(self.at as u64)
+        let (shown, message, at) = (shown.escape_debug(), message.into(), self.at);
+        Error::malformed(format!("'{shown}' is no guard: {message}, at its byte {at}"))
     }
 
     fn rest(&self) -> &'t str {
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
     fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth >= MAX_DEPTH {
             let message = format!("a guard is nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::new(ErrorKind::Limit, message).at(self.at as u64));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         self.depth += 1;
         let done = part(self);
@@ -304,7 +304,7 @@ impl<'t> Parser<'t> {
                     links += 1;
                     if self.depth + links > MAX_DEPTH {
                         let message = format!("a guard is nested deeper than {MAX_DEPTH} levels");
-                        return Err(Error::new(ErrorKind::Limit, message).at(self.at as u64));
+                        return Err(Error::new(ErrorKind::Limit, message));
                     }
                     let right = self.binary(level + 1)?;
                     left = Guard::Binary(*operator, Box::new(left), Box::new(right));

@@ -22,6 +22,9 @@ use crate::{Archive, Error, ErrorKind};
 const ZIP_VERSION: u64 = 6;
 /// The minor version of the schema that PyTorch 2.15 writes.
 const MINOR: i64 = 20;
+/// Tensors that one record holds.
+type Group<'p> = Vec<(&'p Payload, &'p Tensor)>;
+
 /// Records that the writer makes itself.
 static OWN: [&str; 4] = [".data/version", "version", "byteorder", ".data/serialization_id"];
 
@@ -104,8 +107,7 @@ impl Archive {
             Store::Constants => ("constants", "tensor", "constants_config"),
         };
         // One record for each storage as one dtype sees it, in order of first appearance.
-        let mut groups: IndexMap<(Option<usize>, DType), Vec<(&Payload, &Tensor)>> =
-            IndexMap::new();
+        let mut groups: IndexMap<(Option<usize>, DType), Group<'_>> = IndexMap::new();
         let mut objects = Vec::new();
         for payload in payloads {
             let Some(tensor) = payload.tensor() else {

@@ -99,10 +99,11 @@ fn exported(args: &CodeArgs, file: &str) -> Result<Option<Piece>, Failure> {
         return Err(Failure::usage(message).in_file(file).help(help));
     }
     let archive = exported::archive(source, load, file)?;
-    let program = exported::program(&archive, load, file)?;
-    let model = load.model.clone().unwrap_or_else(|| "model".to_owned());
-    let text = program.text().map_err(|error| exported::failure(error, file))?;
-    Ok(Some(Piece { name: model, text: Some(text) }))
+    let failure = |error| exported::failure(error, file);
+    let model = archive.model(load.model.as_deref()).map_err(failure)?;
+    let text = archive.text(model).map_err(failure)?;
+    let name = archive.package().program_record(model);
+    Ok(Some(Piece { name, text: Some(text) }))
 }
 
 fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Failure> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use sconce::FileKind;
 use sconce::checkpoint::{Change, ChangeKind, Draft, Value};
 use sconce::tensor::DType;
 use serde::Serialize;
@@ -144,6 +145,14 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     target.map_or(Ok(()), checkpoint_name)?;
     let checkpoint = open::checkpoint(&args.input, say)?;
     let file = checkpoint.source().name().to_owned();
+    if checkpoint.format() == FileKind::Pt2
+        && target.is_some_and(|target| target.extension().is_some_and(|ending| ending == "pt2"))
+    {
+        let message =
+            "the program is not written, only its weights: a torch.save file is no .pt2 file";
+        let help = "call the output .pt; sconce resave writes the program";
+        return Err(Failure::usage(message).in_file(&file).help(help));
+    }
     let mut draft = Draft::new(checkpoint.root());
     let changes = apply(&mut draft, args).map_err(|failure| failure.in_file(&file))?;
     let draft = opaque_callables::checked(draft, args.saving.tensors_only, say)

@@ -15,7 +15,7 @@ static CONSTANTS: [&str; 8] = ["int_oo", "-int_oo", "oo", "-oo", "nan", "zoo", "
 /// Reads an expression.
 ///
 /// # Errors
-/// With the offset in the text, when it is anything but an expression: PyTorch would run it as Python. When it is
+/// When it is anything but an expression: PyTorch would run it as Python. When it is
 /// longer than [`MAX_LENGTH`] or deeper than [`MAX_DEPTH`].
 pub fn parse(text: &str) -> Result<Expr, Error> {
     if text.len() > MAX_LENGTH {
@@ -39,8 +39,8 @@ struct Parser<'t> {
 impl<'t> Parser<'t> {
     fn error(&self, message: impl Into<String>) -> Error {
         let shown: String = self.text.chars().take(200).collect();
-        Error::malformed(format!("'{}' is no expression: {}", shown.escape_debug(), message.into()))
-            .at(self.at as u64)
+        let (shown, message, at) = (shown.escape_debug(), message.into(), self.at);
+        Error::malformed(format!("'{shown}' is no expression: {message}, at its byte {at}"))
     }
 
     fn rest(&self) -> &'t str {
@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
     fn expr(&mut self, depth: usize) -> Result<Expr, Error> {
         if depth >= MAX_DEPTH {
             let message = format!("an expression is nested deeper than {MAX_DEPTH} levels");
-            return Err(Error::new(ErrorKind::Limit, message).at(self.at as u64));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         self.space();
         if self.rest().starts_with('-') {
