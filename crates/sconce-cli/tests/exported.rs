@@ -192,20 +192,12 @@ fn what_pytorch_would_run_is_dangerous() {
         let json = run.json().to_string();
         assert!(json.contains(&format!("\"verdict\":\"{verdict}\"")), "{to}: {json}");
         assert!(json.contains(rule), "{to}: {json}");
-<<<<<<< HEAD
-        assert_eq!(
-            run.code,
-            i32::from(verdict != "clean") * if verdict == "broken" { 2 } else { 1 },
-            "{to}"
-        );
-=======
         let code = match verdict {
             "dangerous" => 1,
             "broken" => 2,
             _ => 0,
         };
         assert_eq!(run.code, code, "{to}");
->>>>>>> pt2-show
     }
     let deep = format!("{}{symbol}{}", "Add(Integer(1), ".repeat(100_000), ")".repeat(100_000));
     let file = hostile(folder.path(), symbol, &deep);
