@@ -1,5 +1,6 @@
 //! Passes that make plain what a graph does.
 
+pub(crate) mod assertions;
 pub(crate) mod constants;
 pub(crate) mod containers;
 pub(crate) mod decomposed;
