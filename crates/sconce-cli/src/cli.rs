@@ -3,6 +3,7 @@
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::error::Verdict;
+use crate::examples;
 use crate::output::{ColorChoice, Out};
 use crate::read::open::Say;
 use crate::read::remote;
@@ -169,7 +170,7 @@ pub fn run(cli: &Cli, out: &mut Out) -> Verdict {
         #[cfg(feature = "hub")]
         Verb::Hub(args) => hub::run(args, out, say),
         Verb::Completions(args) => completions::run(args, Cli::command(), out),
-        Verb::Man(args) => man::run(args, Cli::command(), out),
+        Verb::Man(args) => man::run(args, examples::add(Cli::command()), out),
     }
 }
 

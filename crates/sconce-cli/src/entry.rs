@@ -10,6 +10,7 @@ use clap::{ColorChoice as ClapColor, CommandFactory, FromArgMatches};
 
 use crate::cli::{self, Cli};
 use crate::error::Failure;
+use crate::examples;
 
 use crate::output::{ColorChoice, Out, OutOptions};
 #[cfg(target_os = "linux")]
@@ -48,7 +49,7 @@ fn command(args: Vec<OsString>, color: ColorChoice) -> u8 {
         failure.print(color);
         return failure.code();
     }
-    let parser = Cli::command().color(clap_color);
+    let parser = examples::add(Cli::command()).color(clap_color);
     let parsed = parser.try_get_matches_from(with_verb(args));
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

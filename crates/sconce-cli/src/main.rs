@@ -9,6 +9,7 @@ mod call;
 mod cli;
 mod entry;
 mod error;
+mod examples;
 mod graph;
 mod output;
 mod process;

@@ -29,13 +29,7 @@ use crate::select::pick;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of two TorchScript archives the code is compared method by method, and constants, bytecode and extra files byte for \
-byte.
-
-Examples:
-  sconce diff before.pt after.pt                        what changed, the most first
-  sconce diff --ignore-prefix module ddp.pt plain.pt    names with and without 'module.' are one
-  sconce diff --atol 1e-3 f32.pt bf16.safetensors       what rounding explains is no difference
-  sconce diff --rename --stat a.pt b.pt                 find tensors that only have another name")]
+byte.")]
 pub struct DiffArgs {
     /// The first file; - reads standard input
     #[arg(value_name = "A")]

@@ -29,11 +29,6 @@ use crate::write::wrote::wrote;
 
 /// `sconce trace`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  sconce trace model.pt                                every opcode, with stack and memo after it
-  sconce trace model.pt --tensor fc.weight             only what makes one tensor
-  sconce trace model.pt --tensor fc.weight --html t.html   step forwards and backwards in a browser")]
 pub struct TraceArgs {
     /// Which pickles.
     #[command(flatten)]
