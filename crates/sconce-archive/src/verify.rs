@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use crate::directory::{
     CENTRAL_SIGNATURE, DESCRIPTOR_SIGNATURE, END_LEN, END64_LEN, LOCAL_LEN, LOCATOR_LEN, u16_at,
-    u32_at,
-    u64_at,
+    u32_at, u64_at,
 };
 use crate::{Directory, Entry};
 
