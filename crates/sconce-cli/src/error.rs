@@ -164,8 +164,11 @@ impl From<sconce::archive::Error> for Failure {
 
 impl From<sconce::checkpoint::Error> for Failure {
     fn from(error: sconce::checkpoint::Error) -> Failure {
-        let mut failure =
-            Failure::unreadable(error.message()).in_record(error.record()).at(error.offset());
+        let failure = match error.kind() {
+            sconce::ErrorKind::Caller => Failure::usage(error.message()),
+            _ => Failure::unreadable(error.message()),
+        };
+        let mut failure = failure.in_record(error.record()).at(error.offset());
         failure.0.file = error.file().map(str::to_owned);
         failure.0.notes.extend(error.note().map(str::to_owned));
         failure.0.help = error.help().map(str::to_owned);
