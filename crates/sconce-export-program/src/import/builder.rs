@@ -25,6 +25,8 @@ pub(super) struct Builder {
     pub(super) autocast: Option<i64>,
     /// Operators that nobody knows.
     pub(super) unknown: Vec<String>,
+    /// How many more nodes may be imported: the conditions of loops are there twice, and hold loops.
+    left: usize,
 }
 
 pub(super) type Result<T> = std::result::Result<T, Error>;
@@ -35,7 +37,8 @@ pub(super) fn unsupported(message: impl Into<String>) -> Error {
 }
 
 impl Builder {
-    pub(super) fn new() -> Self {
+    /// For a program whose graphs have so many nodes in all.
+    pub(super) fn new(nodes: usize) -> Self {
         let mut graph = Graph::new();
         graph.op_version = Some(operators::CURRENT_VERSION);
         let block = graph.root();
@@ -45,6 +48,7 @@ impl Builder {
             scopes: vec![FxHashMap::default()],
             autocast: None,
             unknown: Vec::new(),
+            left: nodes.saturating_mul(8).saturating_add(64),
         }
     }
 
@@ -221,6 +225,9 @@ impl Builder {
 
     /// Imports the nodes of a graph, whose inputs are known.
     pub(super) fn nodes(&mut self, graph: &schema::Graph) -> Result<()> {
+        self.left = self.left.checked_sub(graph.nodes.len()).ok_or_else(|| {
+            unsupported("loops in the conditions of loops would make the program too large")
+        })?;
         for node in &graph.nodes {
             self.import(node).map_err(|error| error.at_path(place(node)))?;
         }
@@ -251,4 +258,18 @@ fn place(node: &Node) -> String {
         Some(name) => format!("node {name} = {}", node.target),
         None => format!("node {}", node.target),
     }
+}
+
+/// How many nodes a graph and the graphs in it have.
+pub(super) fn count_nodes(graph: &schema::Graph) -> usize {
+    let (mut count, mut open) = (0usize, vec![graph]);
+    while let Some(graph) = open.pop() {
+        count = count.saturating_add(graph.nodes.len());
+        let arguments = graph.nodes.iter().flat_map(|node| &node.inputs);
+        open.extend(arguments.filter_map(|input| match &input.arg {
+            Argument::Graph(inner) => Some(&*inner.graph),
+            _ => None,
+        }));
+    }
+    count
 }

@@ -31,7 +31,7 @@ use sconce_torchscript::{Module, Object, Value, Values};
 use crate::calling::Calling;
 use crate::schema::{Argument, ExportedProgram, InputSpec, OutputSpec, TensorArgument};
 use crate::{Archive, Error};
-use builder::{Builder, Result, unsupported};
+use builder::{Builder, Result, count_nodes, unsupported};
 
 /// The name of the class of every program.
 const CLASS: &str = "__torch__.ExportedProgram";
@@ -164,7 +164,7 @@ fn import(
         slots: Vec::new(),
         known: FxHashMap::default(),
     };
-    let mut builder = Builder::new();
+    let mut builder = Builder::new(count_nodes(graph));
     let this = builder.graph.add_input(class_type.clone());
     builder.graph.set_name(this, "self");
     let mut formals = vec![Formal::new("self", class_type)];
