@@ -433,6 +433,47 @@ def value(): return Net
     assert_eq!(loaded.rest, rest);
 }
 
+#[test]
+fn what_files_use_of_python_is_what_python_does() {
+    let mut world = World::hubconf(
+        "import re, os, json
+from enum import Enum
+from dataclasses import dataclass
+from pathlib import Path
+from packaging import version
+@dataclass
+class Weights:
+    url: str
+    size: int = 2
+class Kind(Enum):
+    A = Weights('u')
+    B = Weights(url='v', size=3)
+    DEFAULT = B
+def check():
+    assert Kind.A._name_ == 'A' and Kind['DEFAULT'] is Kind.B and Kind.B.value.size == 3
+    assert re.sub(r'^m\\.(\\w+)', r'n.\\1', 'm.a.b') == 'n.a.b'
+    found = re.match(r'(?P<first>[a-z]+)(\\d+)?', 'abc')
+    assert found.group('first') == 'abc' and found.groups() == ('abc', None)
+    assert re.fullmatch('a|ab', 'ab') and not re.match('b', 'ab') and re.search('b', 'ab')
+    assert version.parse('1.10.0') > version.parse('1.9') and version.parse('2.0') == version.parse('2')
+    assert os.path.basename(__file__) == 'hubconf.py' and Path(__file__).stem == 'hubconf'
+    assert (Path('a') / 'b' / '..').parent.name == 'b' and str(Path('a//b')) == 'a/b'
+    assert json.loads('{\"a\": [1, null, true]}') == {'a': [1, None, True]}
+    assert __name__ == 'hubconf.py' and __package__ == 'hubconf' and 'check' in globals()
+    assert check.__doc__ is None and Weights.__name__ == 'Weights'
+    return 'done'
+",
+    );
+    let error = world.error("check");
+    assert!(error.contains("check() gives an object of type str"), "{error}");
+    let mut world = World::hubconf("");
+    let text = b"# -*- coding: latin-1 -*-\ndef caf\xe9(): pass\n";
+    std::fs::write(world.own_folder().join("hubconf.py"), text).unwrap();
+    assert_eq!(world.list().unwrap(), ["caf\u{e9}"]);
+    std::fs::write(world.own_folder().join("hubconf.py"), &text[27..]).unwrap();
+    assert!(world.list().unwrap_err().contains("no UTF-8"));
+}
+
 /// Lists on a stack of half the size that threads have by default.
 fn listed(files: Vec<(String, String)>) -> Result<Vec<String>, String> {
     let work = move || {
