@@ -186,6 +186,23 @@ def kept():
 def tested():
     if timm.available(3):
         return Net()
+def asked():
+    return Net() if hasattr(timm, 'x') else None
+def typed():
+    return Net() if type(helper) is int else None
+def sub():
+    return Net() if issubclass(Net, timm.Base) else None
+def compared():
+    return Net() if helper == 3 or f'{{helper}}' == 'x' else None
+def indexed():
+    return {{1: Net()}}[helper]
+def iterated():
+    for one in helper: return Net()
+def caught():
+    try:
+        raise ValueError('x')
+    except timm.Error:
+        return Net()
 class Derived(timm.Base):
     pass
 def derived():
@@ -196,13 +213,21 @@ def derived():
     let listed = world.list().unwrap();
     assert_eq!(
         listed.join(" "),
-        "Derived Net create_model derived filled foreign helper kept tested"
+        "Derived Net asked caught compared create_model derived filled foreign helper indexed iterated \
+         kept sub tested typed"
     );
     for (entry, expected) in [
         ("foreign", "timm.models.create_model() is needed"),
         ("filled", "timm.load_checkpoint is given what it may change"),
         ("kept", "timm.create_model() is needed"),
         ("tested", "timm.available() is needed"),
+        ("asked", "timm is needed"),
+        ("typed", "needed"),
+        ("sub", "timm.Base is needed"),
+        ("compared", "timm.something() is needed"),
+        ("indexed", "timm.something() is needed"),
+        ("iterated", "timm.something() is needed"),
+        ("caught", "timm.Error is needed"),
         ("derived", "an object of 'Derived', which is derived from timm.Base"),
     ] {
         let error = world.error(entry);
