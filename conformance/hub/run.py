@@ -220,7 +220,7 @@ def compare(sconce, said, home):
         expected = said["help"][name]
         if inspect.cleandoc(body) != (expected or ""):
             yield "help", name, f"{body!r} instead of {expected!r}"
-        elif said["signature"][name] and head != name + said["signature"][name]:
+        elif said["signature"][name] and head not in (name, name + said["signature"][name]):
             yield "help", name, f"{head} instead of {said['signature'][name]}"
         else:
             yield "help", name, None

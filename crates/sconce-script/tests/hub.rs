@@ -186,6 +186,23 @@ def kept():
 def tested():
     if timm.available(3):
         return Net()
+def asked():
+    return Net() if hasattr(timm, 'x') else None
+def typed():
+    return Net() if type(helper) is int else None
+def sub():
+    return Net() if issubclass(Net, timm.Base) else None
+def compared():
+    return Net() if helper == 3 or f'{{helper}}' == 'x' else None
+def indexed():
+    return {{1: Net()}}[helper]
+def iterated():
+    for one in helper: return Net()
+def caught():
+    try:
+        raise ValueError('x')
+    except timm.Error:
+        return Net()
 class Derived(timm.Base):
     pass
 def derived():
@@ -196,13 +213,21 @@ def derived():
     let listed = world.list().unwrap();
     assert_eq!(
         listed.join(" "),
-        "Derived Net create_model derived filled foreign helper kept tested"
+        "Derived Net asked caught compared create_model derived filled foreign helper indexed iterated \
+         kept sub tested typed"
     );
     for (entry, expected) in [
         ("foreign", "timm.models.create_model() is needed"),
         ("filled", "timm.load_checkpoint is given what it may change"),
         ("kept", "timm.create_model() is needed"),
         ("tested", "timm.available() is needed"),
+        ("asked", "timm is needed"),
+        ("typed", "needed"),
+        ("sub", "timm.Base is needed"),
+        ("compared", "timm.something() is needed"),
+        ("indexed", "timm.something() is needed"),
+        ("iterated", "timm.something() is needed"),
+        ("caught", "timm.Error is needed"),
         ("derived", "an object of 'Derived', which is derived from timm.Base"),
     ] {
         let error = world.error(entry);
@@ -431,6 +456,47 @@ def value(): return Net
     let loaded = world.load("several", &[]).unwrap();
     let rest = ["an object of type dict", "an object of type Net", "the function number"];
     assert_eq!(loaded.rest, rest);
+}
+
+#[test]
+fn what_files_use_of_python_is_what_python_does() {
+    let mut world = World::hubconf(
+        "import re, os, json
+from enum import Enum
+from dataclasses import dataclass
+from pathlib import Path
+from packaging import version
+@dataclass
+class Weights:
+    url: str
+    size: int = 2
+class Kind(Enum):
+    A = Weights('u')
+    B = Weights(url='v', size=3)
+    DEFAULT = B
+def check():
+    assert Kind.A._name_ == 'A' and Kind['DEFAULT'] is Kind.B and Kind.B.value.size == 3
+    assert re.sub(r'^m\\.(\\w+)', r'n.\\1', 'm.a.b') == 'n.a.b'
+    found = re.match(r'(?P<first>[a-z]+)(\\d+)?', 'abc')
+    assert found.group('first') == 'abc' and found.groups() == ('abc', None)
+    assert re.fullmatch('a|ab', 'ab') and not re.match('b', 'ab') and re.search('b', 'ab')
+    assert version.parse('1.10.0') > version.parse('1.9') and version.parse('2.0') == version.parse('2')
+    assert os.path.basename(__file__) == 'hubconf.py' and Path(__file__).stem == 'hubconf'
+    assert (Path('a') / 'b' / '..').parent.name == 'b' and str(Path('a//b')) == 'a/b'
+    assert json.loads('{\"a\": [1, null, true]}') == {'a': [1, None, True]}
+    assert __name__ == 'hubconf.py' and __package__ == 'hubconf' and 'check' in globals()
+    assert check.__doc__ is None and Weights.__name__ == 'Weights'
+    return 'done'
+",
+    );
+    let error = world.error("check");
+    assert!(error.contains("check() gives an object of type str"), "{error}");
+    let mut world = World::hubconf("");
+    let text = b"# -*- coding: latin-1 -*-\ndef caf\xe9(): pass\n";
+    std::fs::write(world.own_folder().join("hubconf.py"), text).unwrap();
+    assert_eq!(world.list().unwrap(), ["caf\u{e9}"]);
+    std::fs::write(world.own_folder().join("hubconf.py"), &text[27..]).unwrap();
+    assert!(world.list().unwrap_err().contains("no UTF-8"));
 }
 
 /// Lists on a stack of half the size that threads have by default.

@@ -179,6 +179,8 @@ impl Interpreter<'_> {
             "issubclass" => {
                 let class = self.needed(&mut given, 0, "class")?;
                 let other = self.needed(&mut given, 1, "class")?;
+                self.check_known(&class)?;
+                self.check_known(&other)?;
                 Value::Bool(self.is_subclass(&class, &other)?)
             }
             "callable" => {
@@ -253,6 +255,7 @@ impl Interpreter<'_> {
                 Some(default) => Ok(self.attribute_or_none(&value, &attribute)?.unwrap_or(default)),
                 None => self.attribute(&value, &attribute),
             },
+            "hasattr" if self.is_unknown(&value) => self.refuse_unknown(&value),
             "hasattr" => Ok(Value::Bool(self.attribute_or_none(&value, &attribute)?.is_some())),
             "setattr" => {
                 let new = self.needed(given, 2, "value")?;

@@ -8,7 +8,7 @@ use super::super::arguments::Keywords;
 use super::super::control_flow::Outcome;
 use super::super::value::{Cell, ClassKind, Code, Id, Value};
 use super::Interpreter;
-use crate::loader::Module;
+use crate::loader::{Module, Object};
 
 /// What `functools.partial` objects say of themselves.
 const PARTIAL: &str = "partial(func, *args, **keywords) - new function with partial application\n    of \
@@ -130,7 +130,7 @@ impl Interpreter<'_> {
     }
 
     /// Makes an annotation what `inspect` shows: classes by their full names.
-    fn show_annotation(&self, module: &Arc<Module>, is_top: bool, annotation: &mut String) {
+    fn show_annotation(&mut self, module: &Arc<Module>, is_top: bool, annotation: &mut String) {
         if module.has_text_annotations() {
             *annotation = format!("'{annotation}'");
             return;
@@ -146,6 +146,17 @@ impl Interpreter<'_> {
             found = match &found {
                 Some(Value::Namespace(file)) if self.namespace(file).is_some() => {
                     self.namespace_value(file, part)
+                }
+                Some(Value::Namespace(file)) => {
+                    let base = Object::Module(Arc::clone(file));
+                    match self.loader.member(&base, part) {
+                        Ok(Some(Object::Class(class))) => {
+                            let full = format!("{}.{}", class.module.name, class.name());
+                            Some(Value::library(&full))
+                        }
+                        Ok(Some(Object::Library(name))) => Some(Value::library(&name)),
+                        _ => None,
+                    }
                 }
                 Some(Value::Library(base)) => Some(Value::library(&format!("{base}.{part}"))),
                 _ => None,

@@ -196,6 +196,8 @@ impl Interpreter<'_> {
             self.spend(line.len())?;
         }
         line.push_str(&end);
+        // Whoever shows it has work with it.
+        self.steps = self.steps.saturating_add(line.len() as u64 / 64);
         if !matches!(file, None | Some(Value::None)) {
             // `sys.stderr`: not what the command gives.
             return Ok(());

@@ -41,8 +41,6 @@ const INDIFFERENT: &[&str] = &[
     "builtins.list",
     "builtins.tuple",
     "builtins.set",
-    "builtins.type",
-    "builtins.id",
     "builtins.staticmethod",
     "builtins.classmethod",
     "builtins.property",
