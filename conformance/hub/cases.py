@@ -4,6 +4,8 @@ A weight is made of an entry of the repository itself: its state dict with numbe
 file of a URL would be.
 """
 
+import re
+
 # repository, entry, arguments, {file: (entry, arguments, what is made of its state dict)}
 CASES = [
     ("functions", "small", "pretrained=True", {"small-1.pth": ("small", "", None)}),
@@ -34,6 +36,10 @@ CASES = [
     ("legacy", "resnet10", "pretrained=True num_classes=3", {"resnet10.pth": ("resnet10", "num_classes=3", None)}),
     ("variants", "tower_s", "", {"s_base.pth": ("tower_s", "pretrained=None", lambda state: {"model_state": state})}),
     ("variants", "tower_b", "'base' dim=3", {"b_base.pth": ("tower_b", "pretrained=None, dim=3", None)}),
+    ("patterns", "dense", "pretrained=True", {"dense.pth": ("dense", "", lambda state: {
+        re.sub(r"layer(\d+)\.(norm|conv)1", r"old_layer\1.\2.1", k): v for k, v in state.items()
+        if not k.endswith(("running_mean", "running_var", "num_batches_tracked"))} | {
+        "features.old_" + k[9:]: v for k, v in state.items() if k.endswith(("running_mean", "running_var"))})}),
     ("computed", "positions", "", {}),
     ("computed", "tied", "", {"tied.pth": ("tied", "pretrained=False", lambda state: {k: v.float() for k, v in state.items()})}),
     ("averaged", "net_a", "", {"0.pth": ("net_a", "pretrained=False", lambda state: {"ema": state}),

@@ -9,6 +9,8 @@
 //! their last part, and other repositories as `owner_name`), `--steps COUNT`. `load` writes `OUTPUT.pth`, and
 //! `OUTPUT.pt` where the class compiles.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
+
 use std::error::Error;
 use std::path::PathBuf;
 

@@ -145,6 +145,8 @@ impl Interpreter<'_> {
                 let saved = saved.clone();
                 self.saved_attribute(value, &saved, name)
             }
+            Cell::Pattern(_) => self.pattern_attribute(value, name),
+            Cell::Match(_) => self.match_attribute(value, name),
             Cell::Archive(path) => {
                 let path = Arc::clone(path);
                 self.archive_attribute(value, &path, name)
@@ -162,6 +164,10 @@ impl Interpreter<'_> {
             true => {
                 let method = Cell::BuiltinMethod(value.clone(), name.into());
                 self.new_cell(method).map(Some)
+            }
+            // Python has it, so that a program must not be told that there is none.
+            false if self.execution.is_some() && builtins::is_method_of_python(&kind, name) => {
+                refuse(format!("the method '{name}' of {kind} objects is not supported here"))
             }
             false => Ok(None),
         }
@@ -255,6 +261,9 @@ impl Interpreter<'_> {
                 return self.dict_of(entries).map(Some);
             }
             "__doc__" => return self.class_attribute(class, "__doc__"),
+            "_name_" | "_value_" if self.enum_members(&Value::Ref(class)).is_some() => {
+                return self.instance_attribute(id, name.trim_matches('_'));
+            }
             "__module__" => {
                 let module = self.arena.class(&Value::Ref(class));
                 return Ok(module.map(|class| Value::Str(Arc::clone(&class.source.module.name))));
@@ -590,6 +599,8 @@ impl Interpreter<'_> {
                     return object.class_name().rsplit('.').next().unwrap_or_default().into();
                 }
                 Cell::Archive(_) => "RecursiveScriptModule",
+                Cell::Pattern(_) => "Pattern",
+                Cell::Match(_) => "Match",
                 Cell::Exception(exception) => return self.class_name(&exception.class),
             },
         };

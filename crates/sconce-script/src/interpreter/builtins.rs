@@ -70,6 +70,33 @@ pub(super) fn has_method(kind: &str, name: &str) -> bool {
     methods.contains(&name)
 }
 
+/// Methods of Python's built-in types, with those that are not here.
+const METHODS_OF_PYTHON: &[(&str, &str)] = &[
+    (
+        "str",
+        "encode expandtabs format_map isascii isdecimal isprintable istitle maketrans swapcase \
+         translate",
+    ),
+    ("list", "append clear copy count extend index insert pop remove reverse sort"),
+    ("tuple", "count index"),
+    ("dict", "clear copy fromkeys get items keys pop popitem setdefault update values"),
+    (
+        "set",
+        "intersection_update symmetric_difference symmetric_difference_update difference_update",
+    ),
+    (
+        "int",
+        "as_integer_ratio bit_count conjugate denominator from_bytes imag numerator real to_bytes",
+    ),
+    ("float", "as_integer_ratio conjugate fromhex hex imag real"),
+];
+
+/// Whether values of a built-in type have a method in Python.
+pub(super) fn is_method_of_python(kind: &str, name: &str) -> bool {
+    let known = METHODS_OF_PYTHON.iter().find(|(known, _)| *known == kind);
+    known.is_some_and(|(_, names)| names.split(' ').any(|known| known == name))
+}
+
 impl Interpreter<'_> {
     pub(super) fn call_builtin_method(
         &mut self,
@@ -95,6 +122,14 @@ impl Interpreter<'_> {
                 self.sequence_method(receiver, name, LibraryArguments::new(name, args, keywords))
             }
             Cell::Tensor(_) => self.tensor_method(receiver, name, args, keywords),
+            Cell::Pattern(pattern) => {
+                let pattern = Arc::clone(pattern);
+                match keywords.is_empty() {
+                    true => self.matched(&pattern, name, &args),
+                    false => refuse("arguments by name are not supported here"),
+                }
+            }
+            Cell::Match(_) => self.match_method(receiver, name, &args),
             Cell::File(_) => self.file_method(receiver, name, args),
             Cell::Path(_) => self.path_method(receiver, name, args),
             Cell::Saved(_) => self.saved_method(receiver, name, &args, &keywords),
@@ -144,6 +179,8 @@ impl Interpreter<'_> {
             "issubclass" => {
                 let class = self.needed(&mut given, 0, "class")?;
                 let other = self.needed(&mut given, 1, "class")?;
+                self.check_known(&class)?;
+                self.check_known(&other)?;
                 Value::Bool(self.is_subclass(&class, &other)?)
             }
             "callable" => {
@@ -218,6 +255,7 @@ impl Interpreter<'_> {
                 Some(default) => Ok(self.attribute_or_none(&value, &attribute)?.unwrap_or(default)),
                 None => self.attribute(&value, &attribute),
             },
+            "hasattr" if self.is_unknown(&value) => self.refuse_unknown(&value),
             "hasattr" => Ok(Value::Bool(self.attribute_or_none(&value, &attribute)?.is_some())),
             "setattr" => {
                 let new = self.needed(given, 2, "value")?;

@@ -67,6 +67,10 @@ impl Interpreter<'_> {
             }
             Cell::Tuple(tuple) => {
                 let (items, class) = (tuple.items.clone(), tuple.class);
+                if let Some(method) = class.and_then(|class| self.member(class, "__repr__")) {
+                    let text = self.call(&method, vec![value.clone()], Vec::new())?;
+                    return Ok(self.string(&text)?.to_string());
+                }
                 if let Some(class) = class.map(Value::Ref) {
                     let name = self.class_name(&class);
                     return Ok(format!("{name}({})", self.joined(&items)?));

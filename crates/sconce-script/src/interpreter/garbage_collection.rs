@@ -172,6 +172,8 @@ impl Search {
             | Cell::File(_)
             | Cell::Path(_)
             | Cell::Saved(_)
+            | Cell::Pattern(_)
+            | Cell::Match(_)
             | Cell::Archive(_) => {}
         }
     }

@@ -242,12 +242,18 @@ impl Interpreter<'_> {
             "functools.update_wrapper" => {
                 let wrapper = self.needed(given, 0, "wrapper")?;
                 let wrapped = self.needed(given, 1, "wrapped")?;
-                for name in ["__name__", "__doc__", "__module__"] {
-                    if let Some(value) = self.attribute_or_none(&wrapped, name)? {
-                        self.set_attribute(&wrapper, name, value)?;
+                let has_attributes = matches!(
+                    self.arena.cell(&wrapper),
+                    Some(Cell::Function(_) | Cell::Class(_) | Cell::Partial(_))
+                );
+                if has_attributes {
+                    for name in ["__name__", "__doc__", "__module__"] {
+                        if let Some(value) = self.attribute_or_none(&wrapped, name)? {
+                            self.set_attribute(&wrapper, name, value)?;
+                        }
                     }
+                    self.set_attribute(&wrapper, "__wrapped__", wrapped)?;
                 }
-                self.set_attribute(&wrapper, "__wrapped__", wrapped)?;
                 wrapper
             }
             "functools.reduce" => {

@@ -105,6 +105,10 @@ pub(super) enum Cell {
     Path(Arc<str>),
     /// An object of a checkpoint that has no value here.
     Saved(Saved),
+    /// A regular expression.
+    Pattern(Arc<regex::Regex>),
+    /// What a regular expression found.
+    Match(Found),
     /// What `torch.jit.load` gives: the archive.
     Archive(Arc<Path>),
 }
@@ -233,6 +237,13 @@ pub(super) struct Unknown {
     pub(super) kind: NameKind,
     /// Whether it may be, or hold, a tensor or a module. What the standard library makes does not.
     pub(super) may_be_module: bool,
+}
+
+/// What a regular expression found: the whole, and its groups with their names.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) groups: Vec<Option<Arc<str>>>,
+    pub(super) names: Vec<Option<Arc<str>>>,
 }
 
 /// A file that was opened to be read as text.

@@ -15,6 +15,7 @@ const OTHERS: &[&str] = &[
     "PIL.ImageDraw",
     "PIL.ImageFilter",
     "PIL.ImageOps",
+    "packaging.version",
     "numpy.fft",
     "numpy.linalg",
     "numpy.random",

@@ -463,6 +463,21 @@ const MAX_STARS: usize = 64;
 /// How many files a name may be passed on through.
 const MAX_IMPORTS: usize = 64;
 
+/// The encoding that one of the first two lines of a file declares, as PEP 263 has it.
+fn declared_encoding(bytes: &[u8]) -> Option<String> {
+    let line = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line);
+        let comment =
+            text.trim_start_matches('\u{feff}').trim_start().strip_prefix('#')?.to_owned();
+        let (_, rest) = comment.split_once("coding")?;
+        let name = rest.strip_prefix([':', '='])?.trim_start_matches([' ', '\t']);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let name: String = name.chars().take_while(|&c| is_part(c)).collect();
+        (!name.is_empty()).then(|| name.to_lowercase().replace('_', "-"))
+    };
+    bytes.split(|&byte| byte == b'\n').take(2).find_map(line)
+}
+
 /// Reads a Python file.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
     let fail = |why: String| Error::without_range(format!("{}: {why}", path.display()));
@@ -475,7 +490,17 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
         return Err(fail("the file is too large for a Python file".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| fail("this is no UTF-8 text".into()))?;
+    let text = match declared_encoding(&bytes).as_deref() {
+        None | Some("utf-8" | "utf8" | "utf-8-sig" | "u8" | "ascii" | "us-ascii") => {
+            String::from_utf8(bytes).map_err(|_| fail("this is no UTF-8 text".into()))?
+        }
+        Some("latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "l1") => {
+            bytes.into_iter().map(char::from).collect()
+        }
+        Some(other) => {
+            return Err(fail(format!("texts in {other} are not read: convert it to UTF-8")));
+        }
+    };
     // As Python reads text: line ends of all kinds are one.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.contains('\r') {

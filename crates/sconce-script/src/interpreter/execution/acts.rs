@@ -45,7 +45,7 @@ pub(super) fn reaches_outside(name: &str) -> bool {
     let is_in =
         |module: &&str| name.strip_prefix(*module).is_some_and(|rest| rest.starts_with('.'));
     FUNCTIONS.contains(&name)
-        || MODULES.iter().any(|module| is_in(&module))
+        || MODULES.iter().any(is_in)
         || ["os.exec", "os.spawn", "os.fork", "os.posix_spawn"]
             .iter()
             .any(|at| name.starts_with(at))

@@ -6,8 +6,9 @@ use ruff_python_ast as py;
 
 use super::super::arguments::Keywords;
 use super::super::control_flow::Outcome;
-use super::super::value::{Cell, Code, Value};
+use super::super::value::{Cell, ClassKind, Code, Id, Value};
 use super::Interpreter;
+use crate::loader::{Module, Object};
 
 /// What `functools.partial` objects say of themselves.
 const PARTIAL: &str = "partial(func, *args, **keywords) - new function with partial application\n    of \
@@ -41,6 +42,8 @@ enum Kind {
     Rest,
     KeywordOnly,
     Keywords,
+    /// As [`Kind::Plain`], with a default that a function makes.
+    Made,
 }
 
 impl Interpreter<'_> {
@@ -51,10 +54,21 @@ impl Interpreter<'_> {
             _ => self.attribute_or_none(value, "__doc__")?,
         };
         match found {
-            None | Some(Value::None) => Ok(None),
+            None | Some(Value::None) => self.data_class_docstring(value),
             Some(found) if self.is_unknown(&found) => Ok(None),
             Some(found) => self.text(&found).map(Some),
         }
+    }
+
+    /// The docstring that a data class gets where it has none.
+    fn data_class_docstring(&mut self, value: &Value) -> Outcome<Option<String>> {
+        let Value::Ref(id) = value else { return Ok(None) };
+        if self.data_class_parameters(*id).is_none() {
+            return Ok(None);
+        }
+        let signature = self.signature(value)?.unwrap_or_default();
+        let signature = signature.strip_suffix(" -> None").unwrap_or(&signature);
+        Ok(Some(format!("{}{signature}", self.class_name(value))))
     }
 
     /// The docstring that a function, class or other object has of its own.
@@ -103,6 +117,9 @@ impl Interpreter<'_> {
                 text.push_str(if parameter.annotation.is_some() { " = " } else { "=" });
                 text.push_str(&self.shown(default)?);
             }
+            if parameter.kind == Kind::Made {
+                text.push_str(" = <factory>");
+            }
             parts.push(text);
         }
         if before == Some(Kind::PositionalOnly) {
@@ -112,6 +129,92 @@ impl Interpreter<'_> {
         Ok(Some(format!("({}){returns}", parts.join(", "))))
     }
 
+    /// Makes an annotation what `inspect` shows: classes by their full names.
+    fn show_annotation(&mut self, module: &Arc<Module>, is_top: bool, annotation: &mut String) {
+        if module.has_text_annotations() {
+            *annotation = format!("'{annotation}'");
+            return;
+        }
+        let mut parts = annotation.split('.');
+        let first = parts.next().unwrap_or_default();
+        let is_name = |part: &str| part.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_top || !annotation.split('.').all(is_name) {
+            return;
+        }
+        let mut found = self.namespace_value(module, first);
+        for part in parts {
+            found = match &found {
+                Some(Value::Namespace(file)) if self.namespace(file).is_some() => {
+                    self.namespace_value(file, part)
+                }
+                Some(Value::Namespace(file)) => {
+                    let base = Object::Module(Arc::clone(file));
+                    match self.loader.member(&base, part) {
+                        Ok(Some(Object::Class(class))) => {
+                            let full = format!("{}.{}", class.module.name, class.name());
+                            Some(Value::library(&full))
+                        }
+                        Ok(Some(Object::Library(name))) => Some(Value::library(&name)),
+                        _ => None,
+                    }
+                }
+                Some(Value::Library(base)) => Some(Value::library(&format!("{base}.{part}"))),
+                _ => None,
+            };
+        }
+        match &found {
+            Some(Value::Library(name)) => {
+                let name = name.strip_prefix("builtins.").unwrap_or(name);
+                *annotation = name.strip_prefix("typing.").unwrap_or(name).to_owned();
+            }
+            Some(value) => {
+                if let Some(class) = self.arena.class(value) {
+                    *annotation = format!("{}.{}", class.source.module.name, class.name);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The parameters that a data class takes for its fields.
+    fn data_class_parameters(&self, id: Id) -> Option<Vec<Parameter>> {
+        let class = self.arena.class(&Value::Ref(id))?;
+        let ClassKind::DataClass(fields) = &class.kind else { return None };
+        let init = self.member(id, "__init__")?;
+        if !matches!(self.arena.cell(&init), Some(Cell::Partial(_))) {
+            return None;
+        }
+        let parameters = fields.iter().map(|field| {
+            let annotation = class.order.iter().find_map(|base| {
+                let base = self.arena.class(base)?;
+                base.source.def.body.iter().find_map(|statement| match statement {
+                    py::Stmt::AnnAssign(assign) => match &*assign.target {
+                        py::Expr::Name(name) if name.id.as_str() == &**field => {
+                            Some(base.source.module.text_of(&*assign.annotation).to_owned())
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                })
+            });
+            let (mut kind, mut default) = (Kind::Plain, self.member(id, field));
+            if let Some(Cell::Partial(partial)) =
+                default.as_ref().and_then(|default| self.arena.cell(default))
+            {
+                let given = |name: &str| {
+                    let mut keywords = partial.keywords.iter();
+                    keywords.find(|(known, _)| &**known == name).map(|(_, value)| value.clone())
+                };
+                if given("default_factory").is_some() {
+                    kind = Kind::Made;
+                }
+                default = given("default");
+            }
+            Parameter { name: Arc::clone(field), kind, annotation, default }
+        });
+        Some(parameters.collect())
+    }
+
     fn shown(&mut self, value: &Value) -> Outcome<String> {
         match self.is_unknown(value) {
             true => Ok("...".into()),
@@ -119,7 +222,6 @@ impl Interpreter<'_> {
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "parameters and what is returned")]
     fn parameters_of(
         &mut self,
         value: &Value,
@@ -134,7 +236,18 @@ impl Interpreter<'_> {
                     return self.parameters_of(&wrapped, depth + 1);
                 }
                 let (code, defaults) = (function.code.clone(), function.defaults.clone());
-                Ok(Some(written(&code, &defaults)))
+                let is_top = function.scope.is_none();
+                let (mut parameters, mut returns) = written(&code, &defaults);
+                let module = match &code {
+                    Code::Def(function) => &function.module,
+                    Code::Lambda(module, _) => module,
+                };
+                let annotations =
+                    parameters.iter_mut().filter_map(|parameter| parameter.annotation.as_mut());
+                for annotation in annotations.chain(returns.as_mut()) {
+                    self.show_annotation(module, is_top, annotation);
+                }
+                Ok(Some((parameters, returns)))
             }
             Some(Cell::Method(_, function)) => {
                 let function = function.clone();
@@ -148,15 +261,21 @@ impl Interpreter<'_> {
             }
             Some(Cell::Class(_)) => {
                 let Value::Ref(id) = value else { return Ok(None) };
+                if let Some(fields) = self.data_class_parameters(*id) {
+                    return Ok(Some((fields, Some("None".into()))));
+                }
+                if self.enum_members(value).is_some() {
+                    return Ok(None);
+                }
                 let Some(init) = self.member(*id, "__init__") else {
                     return Ok(Some((Vec::new(), None)));
                 };
                 let found = self.parameters_of(&init, depth + 1)?;
-                Ok(found.map(|(mut parameters, _)| {
+                Ok(found.map(|(mut parameters, returns)| {
                     if !parameters.is_empty() {
                         parameters.remove(0);
                     }
-                    (parameters, None)
+                    (parameters, returns)
                 }))
             }
             Some(Cell::Partial(partial)) => {

@@ -130,6 +130,11 @@ impl Interpreter<'_> {
             Some(Cell::Method(_, function) | Cell::StaticMethod(function)) if depth < MAX_DEPTH => {
                 self.is_of_repository(function, depth + 1)
             }
+            Some(Cell::Instance(instance)) => self
+                .arena
+                .class(&Value::Ref(instance.class))
+                .is_some_and(|class| is_own(&class.source.module)),
+            Some(Cell::BuiltinMethod(..)) => false,
             // Made by a statement that could not be followed.
             Some(Cell::Unknown(unknown)) => unknown.what.starts_with('\''),
             Some(_) => true,

@@ -167,6 +167,12 @@ impl Interpreter<'_> {
         Ok(self.execution()?.readable.iter().any(|folder| real.starts_with(folder)))
     }
 
+    /// Whether a module's file may be read. In folders that the user named, links lead anywhere.
+    pub(super) fn may_import(&self, path: &Path) -> Outcome<bool> {
+        let is_named = self.execution()?.folders.iter().any(|folder| path.starts_with(folder));
+        Ok(is_named || self.may_read(path)?)
+    }
+
     /// Whether it may be said if there is something at a path.
     pub(super) fn may_read_any(&self, path: &Path) -> Outcome<bool> {
         let mut at = PathBuf::from(absolute(&path.display().to_string()));

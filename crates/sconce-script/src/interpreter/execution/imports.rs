@@ -145,7 +145,7 @@ impl Interpreter<'_> {
         };
         let found = loader::file_in(&folders, member);
         let module = match found {
-            Some((path, is_package)) if self.may_read(&path)? => {
+            Some((path, is_package)) if self.may_import(&path)? => {
                 self.parsed(name, &path, is_package, key)?
             }
             Some((path, _)) => {
@@ -157,7 +157,7 @@ impl Interpreter<'_> {
                 let Some(folder) = folder.into_iter().find(|folder| folder.is_dir()) else {
                     return Ok(None);
                 };
-                if !self.may_read(&folder)? || !has_python(&folder) {
+                if !self.may_import(&folder)? || !has_python(&folder) {
                     return Ok(None);
                 }
                 let filename = folder.display().to_string();

@@ -16,9 +16,11 @@ mod imports;
 mod machine;
 mod models;
 mod paths;
+mod patterns;
 mod saved;
 mod targets;
 mod unknown;
+mod versions;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -194,6 +196,10 @@ impl<'w> Interpreter<'w> {
         if !path.exists() {
             let message = format!("[Errno 2] No such file or directory: '{}'", path.display());
             return self.raise("FileNotFoundError", message);
+        }
+        if !self.may_import(&path)? {
+            let message = format!("{} leads out of the repository", path.display());
+            return super::control_flow::refuse(message);
         }
         let key = self.key_of_file(HUBCONF)?;
         let module = self.parsed(HUBCONF, &path, false, key)?;
@@ -412,9 +418,14 @@ impl<'w> Interpreter<'w> {
     }
 }
 
-/// An error on one line, with its place.
+/// An error on one line, with its place; the reason behind it where it has one.
 fn described(error: &Error) -> String {
     let message = error.message().lines().next().unwrap_or_default();
+    if let Some((_, reason)) = message.split_once(unknown::BECAUSE)
+        && let Some(reason) = reason.strip_suffix(')')
+    {
+        return reason.to_owned();
+    }
     match error.range().and_then(|range| range.file_line_column()) {
         Some((file, line, _)) => format!("{file}:{line}: {message}"),
         None => message.to_owned(),

@@ -10,6 +10,8 @@ use crate::library::{self, NameKind};
 
 /// How long the description of something unknown may get.
 const MAX_WHAT: usize = 200;
+/// What stands before the reason for which something is not known.
+pub(super) const BECAUSE: &str = " is not known without Python (";
 /// How deep containers are searched for tensors and modules.
 const MAX_DEPTH: usize = 8;
 
@@ -39,8 +41,6 @@ const INDIFFERENT: &[&str] = &[
     "builtins.list",
     "builtins.tuple",
     "builtins.set",
-    "builtins.type",
-    "builtins.id",
     "builtins.staticmethod",
     "builtins.classmethod",
     "builtins.property",
@@ -147,12 +147,15 @@ impl Interpreter<'_> {
         args: &[Value],
         keywords: &Keywords,
     ) -> Outcome<Value> {
+        if let Some(version) = self.version(&unknown.what, args)? {
+            return Ok(version);
+        }
         let given = args.iter().chain(keywords.iter().map(|(_, value)| value));
         let is_changed = CHANGING.contains(&&*unknown.what)
             || unknown.may_be_module && given.clone().any(|value| self.holds_model(value, 0));
         if is_changed {
             return refuse(format!(
-                "{} is given what it may change, and what it does is not known without Python{}",
+                "{} is given what it may change, and what it does{}",
                 unknown.what,
                 because(unknown)
             ));
@@ -231,14 +234,17 @@ impl Interpreter<'_> {
 }
 
 fn because(unknown: &Unknown) -> String {
-    unknown.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default()
+    match &unknown.why {
+        Some(why) => format!("{BECAUSE}{why})"),
+        None => " is not known without Python".to_owned(),
+    }
 }
 
 /// What is needed, and why it is not known.
 fn explained(unknown: &Unknown) -> String {
     let what = &unknown.what;
     match &unknown.why {
-        Some(why) => format!("{what} is needed here and is not known without Python ({why})"),
+        Some(why) => format!("{what} is needed here and{BECAUSE}{why})"),
         None => format!(
             "{what} is needed here and is not known without Python: only what hubconf.py files \
              commonly use of the libraries is"

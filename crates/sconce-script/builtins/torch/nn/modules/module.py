@@ -1,6 +1,6 @@
 """torch.nn.Module, for constructors to run."""
 from collections import OrderedDict
-from typing import List, NamedTuple
+from typing import Any, List, NamedTuple
 
 import sconce
 import torch
@@ -33,7 +33,7 @@ class Module:
     dump_patches = False
     call_super_init = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         object.__setattr__(self, "training", True)
         for name in ("_parameters", "_buffers", "_modules"):
             object.__setattr__(self, name, OrderedDict())
