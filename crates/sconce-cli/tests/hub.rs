@@ -1,5 +1,6 @@
 //! `sconce hub`, and addresses in the place of files, against a server of the test's own.
 #![cfg(feature = "hub")]
+#![allow(clippy::unwrap_used)]
 
 #[path = "support/server.rs"]
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs, reason = "it is shared")]

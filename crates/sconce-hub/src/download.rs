@@ -160,6 +160,7 @@ impl Transfer<'_> {
             let answer = self.ask(partial)?;
             let known = validators(&self.address, &answer);
             let next = self.judge(&answer, &known, partial)?;
+            let anew = matches!(next, Next::Anew);
             match next {
                 Next::Complete => return Ok(restarted),
                 Next::Other => {
@@ -179,7 +180,7 @@ impl Transfer<'_> {
                     partial.restart(known.clone())?;
                 }
             }
-            if !shown {
+            if !shown || anew {
                 self.watch.begin(known.total, partial.len);
                 shown = true;
             }

@@ -157,7 +157,7 @@ impl Names {
                 || part.len() > LONGEST_NAME
                 || part.contains(|c: char| c.is_control() || c == '\\')
         };
-        if parts.iter().any(|part| odd(part)) || parts.len() > MOST_LEVELS {
+        if parts.iter().any(odd) || parts.len() > MOST_LEVELS {
             return Err(hostile(format!("a name in the archive is none: {shown}")));
         }
         match &self.top {

@@ -257,7 +257,7 @@ mod tests {
         assert!(source.slice(0..10_000).unwrap().unwrap()[..] == whole);
         // What cannot be read is said later.
         let (broken, _) = asked(1000, true);
-        broken.prefetch(&[0..10]);
+        broken.prefetch(&[0..10, 20..30]);
         assert!(broken.slice(0..10).is_err());
     }
 

@@ -19,9 +19,10 @@ pub(super) fn identify(source: &Source, head: &[u8]) -> Option<Identity> {
         && let Some((name, size)) = header(&block)
     {
         // Of a file that is far away, no more is read than is needed.
-        let enough = far && name.trim_start_matches("./") == "pickle";
         names.push(name);
-        if enough {
+        let is_there =
+            |name: &str| names.iter().any(|other| other.trim_start_matches("./") == name);
+        if far && ["storages", "tensors", "pickle"].into_iter().all(is_there) {
             break;
         }
         let blocks = size.div_ceil(BLOCK as u64).checked_mul(BLOCK as u64);

@@ -59,8 +59,7 @@ pub fn hub() -> Result<&'static sconce::hub::Hub, Failure> {
 #[cfg(feature = "hub")]
 pub fn open(file: &OsStr) -> Result<Source, Failure> {
     let address = file.to_string_lossy();
-    let mut options = sconce::hub::remote::RemoteOptions::default();
-    options.no_cache = no_cache();
+    let options = sconce::hub::remote::RemoteOptions { no_cache: no_cache() };
     Ok(sconce::hub::remote::open(hub()?, &address, &options)?)
 }
 

@@ -125,7 +125,7 @@ pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
 }
 
 enum Archive {
-    Zip(Directory),
+    Zip(Box<Directory>),
     Tar(TarArchive),
 }
 
@@ -135,7 +135,7 @@ impl Archive {
             Ok(directory) => {
                 // A small file could otherwise name one large record a thousand times.
                 directory.check_layout()?;
-                Ok(Archive::Zip(directory))
+                Ok(Archive::Zip(Box::new(directory)))
             }
             Err(error) if error.kind() == sconce::archive::ErrorKind::NotThisFormat => {
                 let tar = TarArchive::read(&source);

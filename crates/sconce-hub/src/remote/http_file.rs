@@ -27,6 +27,9 @@ const AT_A_TIME: usize = 4;
 /// A file that a server sends only as a whole is taken if it is no longer.
 const LONGEST_WHOLE: u64 = 1 << 20;
 
+/// Where a piece begins, and where it is read to.
+type Piece<'b> = (u64, &'b mut [u8]);
+
 /// A file on a server that sends parts of it.
 pub(super) struct HttpFile {
     client: Arc<Client>,
@@ -216,7 +219,7 @@ impl HttpFile {
         if buffer.len() as u64 <= PIECE {
             return Ok(self.piece(offset, buffer)?);
         }
-        let pieces: Vec<Mutex<Option<(u64, &mut [u8])>>> = buffer
+        let pieces: Vec<Mutex<Option<Piece<'_>>>> = buffer
             .chunks_mut(PIECE as usize)
             .enumerate()
             .map(|(at, part)| Mutex::new(Some((offset + at as u64 * PIECE, part))))

@@ -32,7 +32,7 @@ pub fn is_address(text: &str) -> bool {
     let begins = |scheme: &&str| {
         text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
-    known.iter().any(|scheme| begins(&scheme)) || NOT_READ.iter().any(|scheme| begins(&scheme))
+    known.iter().any(begins) || NOT_READ.iter().any(begins)
 }
 
 /// An address as it may be shown: without a password, and without the query, which signs some.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use sconce::StateDict;
 use sconce::hub::hubconf::{self, Arguments, Loaded, LoadedModule, LoadedObject, Options};
-use sconce::hub::{Hub, HubFiles, RepositoryOptions, Watch};
+use sconce::hub::{FetchOptions, Hub, HubFiles, RepositoryOptions, Watch};
 use sconce::jit::{SaveOptions, ScriptError};
 use serde::Serialize;
 
@@ -53,10 +53,11 @@ pub enum Source {
 
 impl Repository {
     fn folder(&self, hub: &Hub, watch: &Terminal) -> Result<PathBuf, Failure> {
-        let mut options = RepositoryOptions::default();
-        options.local = self.source == Some(Source::Local);
-        options.fetch.force_reload = self.how.force_reload;
-        options.fetch.skip_validation = self.how.skip_validation;
+        let fetch = FetchOptions {
+            force_reload: self.how.force_reload,
+            skip_validation: self.how.skip_validation,
+        };
+        let options = RepositoryOptions { local: self.source == Some(Source::Local), fetch };
         if self.source == Some(Source::Github) {
             // Whatever it begins with.
             let repository = self.repository.parse().map_err(Failure::from)?;
