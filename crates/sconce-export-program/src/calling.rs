@@ -83,8 +83,7 @@ impl Calling {
         let root = module.module_call_graph.iter().find(|entry| entry.fqn.is_empty());
         let signature = root.and_then(|entry| entry.signature.as_ref());
         let named_tuples = |class: &str| {
-            let found = module.treespec_namedtuple_fields.iter().find(|(name, _)| &**name == class);
-            found.map(|(_, fields)| fields.field_names.clone())
+            module.treespec_namedtuple_fields.get(class).map(|of| of.field_names.clone())
         };
         let parse = |text: &str| TreeSpec::parse(text, &named_tuples).map_err(Error::malformed);
         let (in_spec, out_spec) = match signature {

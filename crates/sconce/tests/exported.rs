@@ -1,6 +1,7 @@
 //! Programs that torch.export saved, called as PyTorch called them: results, second calls, what does not fit.
 
 #![cfg(feature = "run")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 

@@ -180,7 +180,7 @@ impl Quantization<'_, '_> {
         self.builder.known("aten::to.dtype", &[tensor, dtype, no, no, none])
     }
 
-    fn to_float(&mut self, tensor: ValueId) -> Result<ValueId> {
+    fn in_float32(&mut self, tensor: ValueId) -> Result<ValueId> {
         let dtype = self.builder.int(FLOAT32);
         self.to(tensor, dtype)
     }
@@ -203,7 +203,7 @@ impl Quantization<'_, '_> {
 
     fn quantize(&mut self) -> Result<ValueId> {
         let input = self.value("input", Type::Tensor)?;
-        let input = self.to_float(input)?;
+        let input = self.in_float32(input)?;
         let scale = self.number("scale", Type::Float)?;
         let zero_point = self.number("zero_point", Type::Int)?;
         let one = self.builder.constant(&Constant::Float(1.0));
@@ -237,7 +237,7 @@ impl Quantization<'_, '_> {
 
     fn quantize_channels(&mut self) -> Result<ValueId> {
         let input = self.value("input", Type::Tensor)?;
-        let input = self.to_float(input)?;
+        let input = self.in_float32(input)?;
         let input = self.axis_last(input)?;
         let scales = self.value("scales", Type::Tensor)?;
         let zero_points = self.value("zero_points", Type::Tensor)?;
