@@ -49,7 +49,7 @@ fn what_pytorch_wrote_is_written_again() {
         let program = archive.program("model").unwrap();
         assert_eq!(program.to_json().as_bytes(), &text[..], "{name}");
         let bytes = archive.write_again(Vec::new()).unwrap();
-        assert!(bytes == package.source().bytes(), "{name}");
+        assert!(bytes == package.source().bytes().unwrap(), "{name}");
     }
 }
 
