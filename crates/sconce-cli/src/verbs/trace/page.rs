@@ -15,7 +15,7 @@ const MOST_SHOWN: usize = 48;
 
 /// Frames of the stack that are shown, and values of one.
 const MOST_FRAMES: usize = 6;
-const MOST_VALUES: usize = 14;
+const MOST_VALUES: usize = 12;
 
 /// A page that is being made.
 pub struct Page<'b> {
