@@ -121,7 +121,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("sconce ls model.pt --include '*.weight' --csv", "some of them, for a spreadsheet"),
         ],
     ),
-    ("man", &[("sconce man --help", "where manual pages go")]),
+    ("man", &[("sconce man --dir ~/.local/share/man/man1", "a page for each verb")]),
     ("merge", &[("sconce merge a.pt b.pt -o whole.pt", "one state dict of several")]),
     ("ops", &[("sconce ops program.pt", "what a program calls, and what cannot run")]),
     (
@@ -132,6 +132,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "sconce resave program.pt new.pt --extra notes.txt=notes.txt",
                 "with a file beside the program",
             ),
+        ],
+    ),
+    (
+        "run",
+        &[
+            ("sconce run program.pt -i 'zeros(1, 3, 224, 224)'", "forward on made-up numbers"),
+            (
+                "sconce run program.pt -i cat.jpg --resize 224x224 --top 5 --labels names.txt",
+                "on a picture",
+            ),
+            ("sconce run program.pt2 --inputs args.pt -o result.pt", "on what torch.save wrote"),
         ],
     ),
     (
@@ -236,6 +247,20 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
+    /// The words of a line, as a shell splits them.
+    fn words(line: &str) -> Vec<String> {
+        let mut out = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => out.push(String::new()),
+                c => out.last_mut().expect("a word").push(c),
+            }
+        }
+        out
+    }
+
     #[test]
     fn every_verb_has_examples_that_parse() {
         let command = add(Cli::command());
@@ -247,8 +272,7 @@ mod tests {
         for (line, _) in EXAMPLES.iter().flat_map(|(_, examples)| *examples) {
             // What stands behind > is the shell's.
             let line = line.split(" > ").next().unwrap_or_default();
-            let mut words: Vec<String> =
-                line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect();
+            let mut words = words(line);
             if words.get(1).is_some_and(|word| word.contains('.')) {
                 words.insert(1, "info".to_owned());
             }

@@ -24,7 +24,7 @@ fn manual_pages_are_roff() {
     let folder = tempfile::tempdir().unwrap();
     sconce(&["man", "--dir", &folder.path().to_string_lossy()]).ok();
     let pages = fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(pages, 31, "one for sconce and one for each verb");
+    assert_eq!(pages, 32, "one for sconce and one for each verb");
     assert!(fs::read_to_string(folder.path().join("sconce-ls.1")).unwrap().contains("sconce\\-ls"));
 }
 
