@@ -43,6 +43,8 @@ Outcome = collections.namedtuple("Outcome", "kind value")
 
 def ours(name):
     """The module `torch.NAME` of ours."""
+    # What only the interpreter can do, such as reading a state dict, has a module that Python lacks; no case calls it.
+    sys.modules.setdefault("sconce", types.ModuleType("sconce"))
     for package, folder in ((PACKAGE, ROOT), (f"{PACKAGE}.nn", ROOT / "nn"), (f"{PACKAGE}.nn.modules", ROOT / "nn" / "modules")):
         if package not in sys.modules:
             module = types.ModuleType(package)
