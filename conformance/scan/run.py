@@ -1,12 +1,13 @@
 """Families of files through `sconce scan` and through the scanners of the field.
 
-    python3 conformance/scan/run.py [--sconce PATH] [--clean FOLDER]... [--evil FOLDER]... [--markdown]
+    python3 conformance/scan/run.py [--sconce PATH] [--clean FOLDER]... [--evil FOLDER]...
     python3 conformance/scan/run.py --own       # sconce alone: what CI runs
 
 Hostile fixtures must be as bad as `fixtures/files/bad/verdicts.tsv` says, and no fixture that PyTorch itself wrote may
-be dangerous. With peers, the script makes a virtual environment, installs picklescan, fickling and modelscan, runs
-each over every file and prints how many files of each family each calls dangerous, with the time it took. Folders of
-other files are families of their own: `--evil` where every file runs something, `--clean` where none does.
+be dangerous. With peers, the script makes a virtual environment, installs picklescan, fickling, modelscan and
+modelaudit, runs each over every file and prints how many files of each family each calls dangerous, with the time it
+took. Folders of other files are families of their own: `--evil` where every file runs something, `--clean` where none
+does.
 """
 
 import argparse
@@ -25,6 +26,7 @@ PEERS = {
     "picklescan": (["picklescan", "-p"], lambda code, text: code == 1),
     "modelscan": (["modelscan", "-p"], lambda code, text: code == 1),
     "fickling": (["fickling", "--check-safety"], lambda code, text: code == 1),
+    "modelaudit": (["modelaudit", "scan"], lambda code, text: code == 1),
 }
 
 
@@ -62,9 +64,11 @@ def sconce(binary, files):
 
 def peer(folder, command, is_flagged, files):
     started, flagged, failed = time.monotonic(), 0, 0
+    # modelaudit would wait for a server that counts its users.
+    quiet = {**os.environ, "PROMPTFOO_DISABLE_TELEMETRY": "1", "NO_ANALYTICS": "1"}
     for path in files:
         try:
-            done = subprocess.run([os.path.join(folder, "bin", command[0]), *command[1:], path], timeout=60,
+            done = subprocess.run([os.path.join(folder, "bin", command[0]), *command[1:], path], timeout=60, env=quiet,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             flagged += is_flagged(done.returncode, done.stdout)
             failed += b"Traceback" in done.stdout
@@ -75,7 +79,7 @@ def peer(folder, command, is_flagged, files):
 
 def environment():
     folder = os.path.join(tempfile.gettempdir(), "sconce-scan-peers")
-    if not os.path.exists(os.path.join(folder, "bin", "modelscan")):
+    if not os.path.exists(os.path.join(folder, "bin", "modelaudit")):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([os.path.join(folder, "bin", "pip"), "install", "-q", *PEERS], check=True)
     return folder
