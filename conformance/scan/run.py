@@ -68,7 +68,7 @@ def peer(folder, command, is_flagged, files):
     quiet = {**os.environ, "PROMPTFOO_DISABLE_TELEMETRY": "1", "NO_ANALYTICS": "1"}
     for path in files:
         try:
-            done = subprocess.run([os.path.join(folder, "bin", command[0]), *command[1:], path], timeout=60, env=quiet,
+            done = subprocess.run([os.path.join(folder, "bin", command[0]), *command[1:], path], timeout=60, env=quiet, cwd=folder,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             flagged += is_flagged(done.returncode, done.stdout)
             failed += b"Traceback" in done.stdout
