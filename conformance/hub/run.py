@@ -27,6 +27,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import run as environment  # noqa: E402
+
+environment.in_environment_with_torch()
+try:
+    import packaging  # noqa: F401, one of the repositories compares versions
+except ImportError:
+    environment.install("packaging")
+
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
 # Buffers that constructors compute.

@@ -18,6 +18,11 @@ import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import run as environment  # noqa: E402
+
+environment.in_environment_with_torch()
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -17,6 +17,16 @@ import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import run as environment  # noqa: E402
+
+environment.in_environment_with_torch()
+
+try:
+    import expecttest  # noqa: F401
+except ImportError:
+    environment.install("expecttest")
+
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
