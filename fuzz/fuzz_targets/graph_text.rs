@@ -27,7 +27,9 @@ fuzz_target!(|text: &str| {
         passes::normalize_ops,
         passes::erase_list_literals,
         passes::lift_closures,
-        |graph| drop(passes::constant_propagation_immutable_types(graph)),
+        |graph| {
+            passes::constant_propagation_immutable_types(graph);
+        },
         |graph| drop(passes::inline_forked_closures(graph)),
     ] {
         let mut copy = graph.clone();
