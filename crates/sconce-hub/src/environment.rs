@@ -110,13 +110,13 @@ mod tests {
     #[test]
     fn the_folder_is_pytorchs() {
         let cases: &[(&[(&str, &str)], &str)] = &[
-            (&[], "/home/u/.cache/torch/hub"),
+            (&[], "/u/.cache/torch/hub"),
             (&[("TORCH_HOME", "/t")], "/t/hub"),
             (&[("TORCH_HOME", "/t/")], "/t/hub"),
             (&[("TORCH_HOME", "")], "hub"),
             (&[("TORCH_HOME", "rel/x")], "rel/x/hub"),
-            (&[("TORCH_HOME", "~/y")], "/home/u/y/hub"),
-            (&[("TORCH_HOME", "~")], "/home/u/hub"),
+            (&[("TORCH_HOME", "~/y")], "/u/y/hub"),
+            (&[("TORCH_HOME", "~")], "/u/hub"),
             (&[("TORCH_HOME", "~nobody_here/y")], "~nobody_here/y/hub"),
             (&[("TORCH_HOME", "$HOME/y")], "$HOME/y/hub"),
             (&[("XDG_CACHE_HOME", "/c")], "/c/torch/hub"),
@@ -124,7 +124,7 @@ mod tests {
             (&[("XDG_CACHE_HOME", "/c"), ("TORCH_HOME", "/t")], "/t/hub"),
         ];
         for (variables, expected) in cases {
-            let all = variables.iter().copied().chain([("HOME", "/home/u")]);
+            let all = variables.iter().copied().chain([("HOME", "/u")]);
             assert_eq!(Environment::of(all).hub_dir(), Path::new(expected), "{variables:?}");
         }
     }

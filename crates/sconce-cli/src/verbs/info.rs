@@ -32,9 +32,9 @@ pub struct InfoArgs {
     pub json: bool,
 }
 
-/// A file whose program is all that can be read.
+/// A file that has no tensors to show.
 #[derive(Serialize)]
-struct ProgramDocument<'a> {
+struct BareDocument<'a> {
     schema_version: u32,
     file: &'a str,
     bytes: u64,
@@ -43,35 +43,20 @@ struct ProgramDocument<'a> {
     detail: &'a str,
     verdict: &'static str,
     findings: Vec<safety::Row<'a>>,
-    program: &'a Program,
+    #[serde(flatten)]
+    left: Left<'a>,
 }
 
-/// A package that has no tensors to read.
+/// What there is to say of a file that has no tensors to show.
 #[derive(Serialize)]
-struct PackageDocument<'a> {
-    schema_version: u32,
-    file: &'a str,
-    bytes: u64,
-    format: &'static str,
-    description: &'static str,
-    detail: &'a str,
-    verdict: &'static str,
-    findings: Vec<safety::Row<'a>>,
-    exported: &'a Exported,
-}
-
-/// A file that does not open, with what a scan found up to where it breaks off.
-#[derive(Serialize)]
-struct BrokenDocument<'a> {
-    schema_version: u32,
-    file: &'a str,
-    bytes: u64,
-    format: &'static str,
-    description: &'static str,
-    detail: &'a str,
-    verdict: &'static str,
-    findings: Vec<safety::Row<'a>>,
-    error: String,
+#[serde(rename_all = "snake_case")]
+enum Left<'a> {
+    /// Its program: an archive in the layout of PyTorch 1.3 and older, whose objects are made by it.
+    Program(&'a Program),
+    /// A package: native code, which is named and never loaded, or several models of which none was chosen.
+    Exported(&'a Exported),
+    /// Why it does not open; a scan found what it could up to where the file breaks off.
+    Error(&'a str),
 }
 
 /// Exit code 1 when the policy refuses the file.
@@ -104,12 +89,14 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         && (identity.kind == FileKind::AotInductor
             || error.kind() == ErrorKind::Caller && load.model.is_none())
     {
-        return package_alone(args, input, &source, &identity, exported, &report, out);
+        bare(args, input, &source, &identity, &report, Left::Exported(exported), out)?;
+        return Ok(Outcome::Clean);
     }
     let checkpoint = match (opened, &program) {
         (Ok(checkpoint), _) => checkpoint,
         (Err(error), Some(Ok(program))) if error.kind() == ErrorKind::Unsupported => {
-            return program_alone(args, input, &source, &identity, program, &report, out);
+            bare(args, input, &source, &identity, &report, Left::Program(program), out)?;
+            return Ok(Outcome::Clean);
         }
         (Err(error), _) => {
             let error = policy.clone().flatten().unwrap_or(error);
@@ -117,7 +104,8 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
             // What is no checkpoint has no card, unless there is something to warn of.
             let only = report.findings.iter().all(|finding| finding.rule == Rule::NotACheckpoint);
             if !only || args.json {
-                broken(args, input, &source, &identity, &report, &failure, out)?;
+                let left = Left::Error(failure.message());
+                bare(args, input, &source, &identity, &report, left, out)?;
             }
             return Err(failure);
         }
@@ -153,74 +141,6 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     Ok(Outcome::found(refused))
 }
 
-/// The card of an archive in the layout of PyTorch 1.3 and older, whose objects are made by its
-/// program.
-fn program_alone(
-    args: &InfoArgs,
-    input: &Input,
-    source: &Source,
-    identity: &Identity,
-    program: &Program,
-    report: &Report,
-    out: &mut Out,
-) -> Verdict {
-    let file = open::name(&input.file);
-    if args.json {
-        out.json(&ProgramDocument {
-            schema_version: SCHEMA_VERSION,
-            file: &file,
-            bytes: source.len(),
-            format: identity.kind.name(),
-            description: identity.kind.description(),
-            detail: &identity.detail,
-            verdict: report.verdict.name(),
-            findings: safety::rows(report),
-            program,
-        })?;
-        return Ok(Outcome::Clean);
-    }
-    out.line(&plain_heading(input, source, identity, out))?;
-    let mut sections = program.whole(&file, out);
-    // The last section names other verbs.
-    let at = sections.len().saturating_sub(1);
-    sections.insert(at, ("safety", safety::lines(report, &file)));
-    print_sections(sections, out)?;
-    Ok(Outcome::Clean)
-}
-
-/// The card of a package that has no tensors to read: native code, which is named and never loaded, or several models
-/// of which none was chosen.
-fn package_alone(
-    args: &InfoArgs,
-    input: &Input,
-    source: &Source,
-    identity: &Identity,
-    exported: &Exported,
-    report: &Report,
-    out: &mut Out,
-) -> Verdict {
-    let file = open::name(&input.file);
-    if args.json {
-        out.json(&PackageDocument {
-            schema_version: SCHEMA_VERSION,
-            file: &file,
-            bytes: source.len(),
-            format: identity.kind.name(),
-            description: identity.kind.description(),
-            detail: &identity.detail,
-            verdict: report.verdict.name(),
-            findings: safety::rows(report),
-            exported,
-        })?;
-        return Ok(Outcome::Clean);
-    }
-    out.line(&plain_heading(input, source, identity, out))?;
-    let mut sections = exported.sections(out);
-    sections.push(("safety", safety::lines(report, &file)));
-    print_sections(sections, out)?;
-    Ok(Outcome::Clean)
-}
-
 /// The heading of a card that has no checkpoint to ask.
 fn plain_heading(input: &Input, source: &Source, identity: &Identity, out: &Out) -> Line {
     let detail = match identity.detail.as_str() {
@@ -233,19 +153,19 @@ fn plain_heading(input: &Input, source: &Source, identity: &Identity, out: &Out)
         .add(Style::Number, out.sizes().show(source.len()))
 }
 
-/// The card of a file that does not open: what it is, and what is to be thought of it.
-fn broken(
+/// The card of a file that has no tensors to show.
+fn bare(
     args: &InfoArgs,
     input: &Input,
     source: &Source,
     identity: &Identity,
     report: &Report,
-    failure: &Failure,
+    left: Left<'_>,
     out: &mut Out,
 ) -> Result<(), Failure> {
     let file = open::name(&input.file);
     if args.json {
-        return out.json(&BrokenDocument {
+        return out.json(&BareDocument {
             schema_version: SCHEMA_VERSION,
             file: &file,
             bytes: source.len(),
@@ -254,11 +174,19 @@ fn broken(
             detail: &identity.detail,
             verdict: report.verdict.name(),
             findings: safety::rows(report),
-            error: failure.message().to_owned(),
+            left,
         });
     }
     out.line(&plain_heading(input, source, identity, out))?;
-    print_sections(vec![("safety", safety::lines(report, &file))], out)
+    let mut sections = match left {
+        Left::Program(program) => program.whole(&file, out),
+        Left::Exported(exported) => exported.sections(out),
+        Left::Error(_) => Vec::new(),
+    };
+    // The last section of a program names other verbs.
+    let at = sections.len() - usize::from(matches!(left, Left::Program(_)) && !sections.is_empty());
+    sections.insert(at, ("safety", safety::lines(report, &file)));
+    print_sections(sections, out)
 }
 
 fn print_sections(sections: Vec<(&'static str, Vec<Line>)>, out: &mut Out) -> Result<(), Failure> {
