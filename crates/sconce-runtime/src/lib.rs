@@ -29,7 +29,7 @@ pub use model::Model;
 pub use options::Options;
 pub use profile::ProfileEntry;
 pub use program::from_objects::{arguments, from_object};
-pub use program::needs::{Need, needs};
+pub use program::needs::{Need, needs, needs_of};
 pub use program::prepare::Missing;
 pub use program::to_objects::to_object;
 pub use sconce_kernels::Error as TensorError;

@@ -328,6 +328,29 @@ impl Tensor {
         Ok(Histogram { min, max, bins: counts })
     }
 
+    /// Where the first element is of which `wanted` holds, counted in row-major order from 0.
+    ///
+    /// # Errors
+    /// Those of [`Tensor::stats`].
+    ///
+    /// ```
+    /// use sconce_tensor::Tensor;
+    /// let t = Tensor::from_vec(vec![0f32, 1.0, f32::NAN, 3.0], &[2, 2]).unwrap();
+    /// assert_eq!(t.position(f64::is_nan).unwrap(), Some(2));
+    /// assert_eq!(t.position(f64::is_infinite).unwrap(), None);
+    /// ```
+    pub fn position(&self, wanted: impl Fn(f64) -> bool) -> Result<Option<u64>, Error> {
+        let (mut passed, mut found) = (0, None);
+        self.for_each_block(|block| {
+            if found.is_none() {
+                let here = block.iter().position(|&value| wanted(value));
+                found = here.map(|at| passed + at as u64);
+                passed += block.len() as u64;
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Hands all elements to `visit` as `f64`, up to [`BLOCK`] at a time.
     fn for_each_block(&self, mut visit: impl FnMut(&[f64])) -> Result<(), Error> {
         if self.dtype.is_complex() {

@@ -109,8 +109,11 @@ impl Module {
         Ok(module.and_then(|module| module.method(method).ok()).map(|method| method.id))
     }
 
-    /// The submodule at a dotted path.
-    fn submodule(&self, path: &str) -> Result<Option<Module>, Error> {
+    /// The submodule at a dotted path such as `encoder.layers.0`; `None` where there is none.
+    ///
+    /// # Errors
+    /// When a module on the way has attributes that cannot be read.
+    pub fn submodule(&self, path: &str) -> Result<Option<Module>, Error> {
         let mut at = self.clone();
         for name in path.split('.') {
             let child = at.children()?.into_iter().find(|(child, _)| child == name);
@@ -134,8 +137,24 @@ impl Module {
                 count(graph, graph.root(), &mut counts);
             }
         }
-        Ok(counts.into_iter().map(|(name, count)| OperatorUse { name, count }).collect())
+        Ok(listed(counts))
     }
+
+    /// The operators of one method and of all that it calls, each call counted: those of its
+    /// [inlined graph](Module::inlined_graph).
+    ///
+    /// # Errors
+    /// As [`Module::inlined_graph`].
+    pub fn operators_of(&self, method: &str) -> Result<Vec<OperatorUse>, Error> {
+        let graph = self.inlined_graph(method)?;
+        let mut counts = BTreeMap::new();
+        count(&graph, graph.root(), &mut counts);
+        Ok(listed(counts))
+    }
+}
+
+fn listed(counts: BTreeMap<String, usize>) -> Vec<OperatorUse> {
+    counts.into_iter().map(|(name, count)| OperatorUse { name, count }).collect()
 }
 
 /// Counts the operators of a block and the blocks within.

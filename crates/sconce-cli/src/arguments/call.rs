@@ -8,26 +8,29 @@ use clap::Args;
 use sconce::jit::ScriptLimits;
 use sconce::run::memory_left;
 
+use super::method::MethodChoice;
+use super::positional::{self, Positional};
 use super::values::size;
 
 /// What is called, and with what.
 #[derive(Debug, Clone, Args)]
 pub struct Call {
-    /// The method
-    #[arg(short, long, value_name = "NAME", default_value = "forward")]
-    pub method: String,
-    /// An argument: a Python literal, zeros(1,3), rand(2,2,dtype=float64), arange(9) or
-    /// tensor([[1.5]]), a file (.pt, .npy, .npz, .safetensors, .png, .jpg, .wav), or - for a file on
-    /// standard input (repeatable)
-    #[arg(short, long, value_name = "VALUE", allow_hyphen_values = true)]
-    pub input: Vec<OsString>,
+    /// What is called.
+    #[command(flatten)]
+    pub method: MethodChoice,
+    /// With what, by position.
+    #[command(flatten)]
+    pub positional: Positional,
     /// All arguments, as torch.save wrote them: a list or tuple, or {'args': [...], 'kwargs': {...}}
     /// (repeatable: each is a call, in one session; the result is then a list)
-    #[arg(long, value_name = "FILE", conflicts_with = "input")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = positional::FLAGS)]
     pub inputs: Vec<OsString>,
     /// How pictures become arguments.
     #[command(flatten)]
     pub picture: PictureOptions,
+    /// How sound becomes arguments.
+    #[command(flatten)]
+    pub sound: SoundOptions,
     /// What the call may spend.
     #[command(flatten)]
     pub budget: BudgetOptions,
@@ -52,6 +55,18 @@ pub struct PictureOptions {
     /// Then divide by these
     #[arg(long, value_name = "R,G,B", value_delimiter = ',')]
     pub std: Vec<f32>,
+}
+
+/// How sound becomes tensors.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Sound (float32, channels x samples, -1 to 1)")]
+pub struct SoundOptions {
+    /// Resample to this many samples a second, as torchaudio.functional.resample does
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=768_000))]
+    pub sample_rate: Option<u32>,
+    /// One channel: the mean of all
+    #[arg(long)]
+    pub mono: bool,
 }
 
 /// What a call may spend.

@@ -2,7 +2,9 @@
 
 pub mod assignments;
 pub mod call;
+pub mod method;
 pub mod pickles;
+pub mod positional;
 pub mod python;
 pub mod reading;
 pub mod rename;

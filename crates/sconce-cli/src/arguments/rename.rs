@@ -69,6 +69,12 @@ impl Rename {
     }
 }
 
+/// The name after all of them, one after the other.
+pub fn apply_all(rules: &[Rename], name: &str) -> String {
+    let start = name.to_owned();
+    rules.iter().fold(start, |name, rule| rule.apply(&name).unwrap_or(name))
+}
+
 /// The parts between delimiters; behind a backslash a delimiter is a plain character.
 fn split(text: &str, delimiter: char) -> Vec<String> {
     let mut parts = vec![String::new()];

@@ -5,6 +5,7 @@ pub mod callable;
 pub mod deadline;
 pub mod input;
 pub mod memory_ceiling;
+pub mod method;
 pub mod python;
 pub mod result_json;
 pub mod result_text;

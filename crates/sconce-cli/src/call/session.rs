@@ -68,6 +68,14 @@ impl BudgetOptions {
     }
 }
 
+/// A session, and the method of its module that is called.
+pub struct Called {
+    /// The session.
+    pub session: Session,
+    /// The method.
+    pub method: String,
+}
+
 /// A session of what is called, whose method has nothing that it must not have.
 pub fn session(
     callable: &Callable,
@@ -75,21 +83,23 @@ pub fn session(
     options: Options,
     file: &str,
     say: Say,
-) -> Result<Session, Failure> {
+) -> Result<Called, Failure> {
     if let Some(memory) = options.memory {
         memory_ceiling::set(memory, file, say);
     }
     let strict = options.missing == Missing::Refuse;
+    let path = call.method.or_forward();
+    let (callable, method) = callable.method(path, file)?;
     let mut session = callable.session(options).map_err(|error| failure(error, file))?;
-    let mut needs = session.needs(&call.method).map_err(|error| failure(error, file))?;
+    let mut needs = session.needs(&method).map_err(|error| failure(error, file))?;
     needs.retain(|need| strict || need.refused().is_some());
     if !needs.is_empty() {
-        return Err(refusal(&needs, &call.method, file));
+        return Err(refusal(&needs, path, file));
     }
     if let Some(seed) = call.budget.seed {
         session.manual_seed(seed);
     }
-    Ok(session)
+    Ok(Called { session, method })
 }
 
 /// How many operators a refusal names, with a place each.

@@ -143,7 +143,7 @@ fn not_found(checkpoint: &Checkpoint, wanted: &str) -> Failure {
         let file = checkpoint.source().name();
         return failure.help(format!("sconce ls {file}   lists the tensors"));
     }
-    failure.help(format!("did you mean '{}'?", close.join("' or '")))
+    failure.help(suggest::did_you_mean(&close))
 }
 
 /// `name[0:3,:]` into the name and what stands in the brackets.

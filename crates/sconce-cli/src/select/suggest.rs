@@ -25,6 +25,11 @@ pub fn closest<'a>(
     scored.into_iter().take(most).map(|(_, _, candidate)| candidate).collect()
 }
 
+/// The question that offers them.
+pub fn did_you_mean(close: &[&str]) -> String {
+    format!("did you mean '{}'?", close.join("' or '"))
+}
+
 /// The edit distance, counting a swap of neighbours as one, where it is at most `limit`.
 fn distance_within(a: &str, b: &str, limit: usize) -> Option<usize> {
     let lower = |text: &str, most: usize| -> String {

@@ -5,9 +5,10 @@ use sconce::ErrorKind;
 use sconce::jit::Module;
 use serde::Serialize;
 
+use crate::arguments::method::MethodChoice;
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
-use crate::call::python;
+use crate::call::{method, python};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION};
 use crate::read::{archive, exported, open};
@@ -15,7 +16,7 @@ use crate::read::{archive, exported, open};
 /// `sconce code`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A NAME is a method's path from the root (forward, encoder.forward) or the \
+    after_help = "A METHOD is a method's path from the root (forward, encoder.forward) or the \
 qualified name of a class, function or method (__torch__.Net, Net.forward). Of a .pt2 file (torch.export) it prints \
 what PyTorch prints of the loaded program."
 )]
@@ -24,14 +25,14 @@ pub struct CodeArgs {
     #[command(flatten)]
     pub input: Input,
     /// What to show (default: the files of the program as they are in the archive; of a Python file
-    /// the methods)
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
+    /// the methods).
+    #[command(flatten)]
+    pub method: MethodChoice,
     /// Show the Python that it was written as, where the archive holds it
     #[arg(long)]
     pub original: bool,
     /// Show the instructions of the lite interpreter, which archives for phones hold
-    #[arg(long, conflicts_with_all = ["name", "original"])]
+    #[arg(long, conflicts_with_all = ["place", "method", "original"])]
     pub bytecode: bool,
     /// Print JSON
     #[arg(long)]
@@ -93,7 +94,7 @@ fn exported(args: &CodeArgs, file: &str) -> Result<Option<Piece>, Failure> {
     if !exported::is_exported(&source) {
         return Ok(None);
     }
-    if args.name.is_some() || args.original || args.bytecode {
+    if args.method.given().is_some() || args.original || args.bytecode {
         let message = "a program of torch.export is shown whole";
         let help = format!("sconce code {file}");
         return Err(Failure::usage(message).in_file(file).help(help));
@@ -117,13 +118,20 @@ fn pieces(args: &CodeArgs, module: &Module, file: &str) -> Result<Vec<Piece>, Fa
             text: Some(bytecode.to_string()),
         }]);
     }
-    match &args.name {
+    match args.method.given() {
         Some(name) => {
             let shown = match args.original {
                 true => module.original_source(name),
                 false => module.code_of(name),
             };
-            Ok(vec![Piece { name: name.clone(), text: Some(shown.map_err(failure)?) }])
+            let text = match shown {
+                Ok(text) => text,
+                Err(error) if error.kind() == ErrorKind::Caller => {
+                    return method::unknown(module, name, failure(error));
+                }
+                Err(error) => return Err(failure(error)),
+            };
+            Ok(vec![Piece { name: name.to_owned(), text: Some(text) }])
         }
         None if args.original => {
             let originals = module.methods().into_iter().map(|method| {

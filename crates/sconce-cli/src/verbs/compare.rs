@@ -86,10 +86,9 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let arguments = input::read_one(call, load, say)?;
     let expected = open::file(&args.expect, load, say)?;
     let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
-    let mut session = session(&callable, call, call.budget.options(say, true), &file, say)?;
+    let mut called = session(&callable, call, call.budget.options(say, true), &file, say)?;
     let deadline = call.budget.deadline(&file, say);
-    let result =
-        arguments.call(&mut session, &call.method).map_err(|error| failure(error, &file))?;
+    let result = arguments.call(&mut called).map_err(|error| failure(error, &file))?;
     drop(deadline);
     let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
     let mut comparison = Comparison { tolerance: args.tol, rows: Vec::new(), left: MOST_VALUES };
@@ -100,7 +99,7 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
         let document = Document {
             schema_version: SCHEMA_VERSION,
             file: &file,
-            method: &call.method,
+            method: call.method.or_forward(),
             tolerance: args.tol,
             equal,
             outputs: &rows,

@@ -17,6 +17,7 @@ use sconce::tensor::{DType, Layout, Tensor};
 use serde::Serialize;
 
 use crate::arguments::reading::Input;
+use crate::arguments::rename::{self, Rename};
 use crate::arguments::saving::Saving;
 use crate::arguments::selection::Names;
 use crate::arguments::values::dtype;
@@ -28,6 +29,7 @@ use crate::select::{pick, suggest};
 use crate::write::atomic::AtomicFile;
 use crate::write::overflow;
 use crate::write::saving::refused;
+use crate::write::wrote::wrote;
 
 /// `sconce convert`.
 #[derive(Debug, Args)]
@@ -56,6 +58,9 @@ pub struct ConvertArgs {
     /// What to do with tensors that share memory
     #[arg(long, value_enum, default_value = "clone")]
     pub shared: SharedChoice,
+    /// Change names last: s/PATTERN/REPLACEMENT/ (flags g and i) or OLD=NEW (repeatable, in order)
+    #[arg(long, value_name = "s/…/…/", value_parser = Rename::parse)]
+    pub rename: Vec<Rename>,
     /// Convert floating-point tensors to this dtype
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     pub dtype: Option<DType>,
@@ -114,6 +119,16 @@ pub enum ExportFormat {
     Npz,
     /// One NumPy array
     Npy,
+}
+
+impl ExportFormat {
+    fn name(self) -> &'static str {
+        match self {
+            ExportFormat::Safetensors => "safetensors",
+            ExportFormat::Npz => "npz",
+            ExportFormat::Npy => "npy",
+        }
+    }
 }
 
 /// `--shared`.
@@ -297,6 +312,7 @@ fn prepare(
         return Err(nothing_taken(checkpoint, args));
     }
     let mut changed = Vec::new();
+    rename(&mut taken, &args.rename, &mut changed)?;
     if args.dense {
         for (name, tensor) in &mut taken {
             densify(name, tensor, &mut changed)?;
@@ -367,6 +383,28 @@ fn prepare(
         }
     }
     Ok(Job { format, plan, left_out, renamed, changed, casts })
+}
+
+/// Applies `--rename`.
+fn rename(
+    taken: &mut [(String, Tensor)],
+    rules: &[Rename],
+    changed: &mut Vec<String>,
+) -> Result<(), Failure> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    for (name, _) in taken {
+        let new = rename::apply_all(rules, name);
+        if new != *name {
+            changed.push(format!("'{name}' → '{new}'"));
+            *name = new;
+        }
+    }
+    match changed.is_empty() {
+        true => Err(Failure::usage("--rename: no name changes")),
+        false => Ok(()),
+    }
 }
 
 /// What is behind a prefix and its dot; the prefix itself becomes "".
@@ -594,11 +632,7 @@ impl Job {
             schema_version: SCHEMA_VERSION,
             input,
             output,
-            format: match self.format {
-                ExportFormat::Safetensors => "safetensors",
-                ExportFormat::Npz => "npz",
-                ExportFormat::Npy => "npy",
-            },
+            format: self.format.name(),
             written,
             verified,
             tensors: self.plan.tensors.len(),
@@ -645,15 +679,13 @@ impl Job {
                 self.renamed.iter().map(|(name, as_)| format!("'{name}' → {as_}")).collect();
             lines.push(row("renamed", some(&text)));
         }
-        let target = target.to_string_lossy();
         if args.dry_run {
+            let target = target.to_string_lossy();
             lines.push(row("dry run", format!("nothing is written to {target}")));
             return lines;
         }
         let seconds = started.elapsed().as_secs_f64();
-        let mut line = row("wrote", String::new())
-            .add(Style::Strong, target)
-            .plain(format!(" in {seconds:.2} s"));
+        let mut line = wrote(target, self.format.name()).dim(format!(" in {seconds:.2} s"));
         if verified {
             line = line.dim(" · ").add(Style::Good, "read back and compared: identical");
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::arguments::assignments::{Concat, Split};
 use crate::arguments::reading::Input;
+use crate::arguments::rename::{self, Rename};
 use crate::arguments::saving::Saving;
 use crate::arguments::values::dtype;
 use crate::error::{Failure, Outcome, Verdict};
@@ -77,8 +78,8 @@ pub struct EditArgs {
     pub transpose: Vec<String>,
     /// Rename entries by a regular expression over the whole name, as sed does (flags g and i), or
     /// one of them as OLD=NEW (repeatable, in order)
-    #[arg(long, value_name = "s/…/…/", value_parser = crate::arguments::rename::Rename::parse)]
-    pub rename: Vec<crate::arguments::rename::Rename>,
+    #[arg(long, value_name = "s/…/…/", value_parser = Rename::parse)]
+    pub rename: Vec<Rename>,
     /// Print what would change, write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -254,10 +255,7 @@ fn apply(draft: &mut Draft, args: &EditArgs) -> Result<Vec<Change>, Failure> {
         changes.extend(done);
     }
     if !args.rename.is_empty() {
-        let renamed = |name: &str| {
-            let start = name.to_owned();
-            Some(args.rename.iter().fold(start, |name, rule| rule.apply(&name).unwrap_or(name)))
-        };
+        let renamed = |name: &str| Some(rename::apply_all(&args.rename, name));
         let done = draft.rename(renamed).map_err(refused)?;
         some(&done, || "--rename: no name changes".to_owned())?;
         changes.extend(done);

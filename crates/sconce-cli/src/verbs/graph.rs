@@ -1,10 +1,12 @@
 //! `sconce graph`: a method as PyTorch's intermediate representation.
 
 use clap::Args;
+use sconce::ErrorKind;
+use sconce::jit::Scripted;
 use sconce::jit::ir::Graph;
-use sconce::jit::{Module, Scripted};
 use serde::Serialize;
 
+use crate::arguments::method::MethodChoice;
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
 use crate::error::{Failure, Outcome, Verdict};
@@ -19,9 +21,9 @@ pub struct GraphArgs {
     /// The archive.
     #[command(flatten)]
     pub input: Input,
-    /// A method's path from the root (encoder.forward), or a qualified name (default: forward)
-    #[arg(value_name = "METHOD")]
-    pub method: Option<String>,
+    /// The method, or the qualified name of a function (default: forward).
+    #[command(flatten)]
+    pub method: MethodChoice,
     /// Put the bodies of all methods and functions in the place of their calls
     #[arg(long)]
     pub inlined: bool,
@@ -51,7 +53,7 @@ pub struct GraphForm {
     #[arg(long)]
     pub json: bool,
 }
-use crate::call::python;
+use crate::call::{method, python};
 use crate::read::archive;
 use crate::read::open;
 
@@ -70,22 +72,24 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
         Some(scripted) => scripted.module().clone(),
         None => archive::module(&args.input.file, &args.input.load)?,
     };
-    let method = match &args.method {
-        Some(name) => name.as_str(),
-        None if module.method("forward").is_ok() => "forward",
-        None => return Err(no_forward(&module, &file)),
-    };
+    let method = args.method.or_forward();
     let own = scripted.as_ref().and_then(Scripted::graph);
     let graph = if args.freeze {
         module.frozen_graph(method)
     } else if args.inlined {
         module.inlined_graph(method)
-    } else if let (Some(graph), None) = (own, &args.method) {
+    } else if let (Some(graph), None) = (own, args.method.given()) {
         Ok(Graph::clone(graph))
     } else {
         module.graph_of(method).map(|graph| Graph::clone(&graph))
     };
-    let graph = graph.map_err(|error| archive::failure(error, &file))?;
+    let graph = match graph {
+        Ok(graph) => graph,
+        Err(error) if error.kind() == ErrorKind::Caller => {
+            return method::unknown(&module, method, archive::failure(error, &file));
+        }
+        Err(error) => return Err(archive::failure(error, &file)),
+    };
     if args.form.json {
         let graph = graph.to_string();
         out.json(&Document { schema_version: SCHEMA_VERSION, file: &file, method, graph })?;
@@ -106,18 +110,4 @@ pub fn run(args: &GraphArgs, out: &mut Out) -> Verdict {
     out.use_pager();
     out.text(&graph.to_string())?;
     Ok(Outcome::Clean)
-}
-
-/// There is no method to show without being asked for one.
-fn no_forward(module: &Module, file: &str) -> Failure {
-    const MOST: usize = 8;
-    let failure = Failure::usage("the module has no method 'forward'").in_file(file);
-    let names: Vec<String> = module.methods().into_iter().map(|method| method.name).collect();
-    match &names[..] {
-        [] => failure.help(format!("sconce tree {file}    shows its submodules, which may have")),
-        names => {
-            let shown = names[..names.len().min(MOST)].join(", ");
-            failure.help(format!("name one that it has: {shown}"))
-        }
-    }
 }

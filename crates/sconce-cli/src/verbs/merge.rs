@@ -11,16 +11,17 @@ use serde::Serialize;
 use crate::arguments::reading::Load;
 use crate::arguments::saving::Saving;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::output::{self, Out, Progress, SCHEMA_VERSION, count};
 use crate::read::open::{self, Say};
 use crate::select::pick;
 use crate::write::opaque_callables;
+use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 
 /// `sconce merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
-    /// The files
-    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    /// The files, or the index of a set (pytorch_model.bin.index.json), which stands for all of its files
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
     pub files: Vec<OsString>,
     /// Where to write
     #[arg(short, long, value_name = "OUT")]
@@ -61,8 +62,18 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     checkpoint_name(&args.output)?;
     let mut state = StateDict::new();
     let mut equal = Vec::new();
+    let mut files = 0;
     for file in &args.files {
         let checkpoint = open::file(file, &args.load, say)?;
+        files += match checkpoint.info().shards.as_slice() {
+            [] if args.files.len() == 1 => {
+                return Err(Failure::usage("there is nothing to merge in one file")
+                    .in_file(open::name(file))
+                    .help("give several files, or the index of a set of files"));
+            }
+            [] => 1,
+            shards => shards.len(),
+        };
         let in_file = |failure: Failure| failure.in_file(open::name(file));
         let draft = taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
         state.copy_metadata(draft.root());
@@ -98,13 +109,12 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
             equal,
         })?;
     } else if !say.quiet {
-        let done = if args.dry_run { "would write" } else { "wrote" };
-        let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, &*output);
-        let files = count(args.files.len(), "file");
-        output::remark(
-            say.color,
-            &line.plain(format!(": {} of {files}", count(tensors, "tensor"))),
-        );
+        let line = match args.dry_run {
+            true => would_write(&args.output, TORCH_SAVE),
+            false => wrote(&args.output, TORCH_SAVE),
+        };
+        let held = format!(": {} of {}", count(tensors, "tensor"), count(files, "file"));
+        output::remark(say.color, &line.plain(held));
     }
     Ok(Outcome::Clean)
 }

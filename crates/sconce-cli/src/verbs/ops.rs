@@ -7,9 +7,10 @@ use sconce::export_program::Program;
 use sconce::jit::Module;
 use serde::Serialize;
 
+use crate::arguments::method::MethodChoice;
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
-use crate::call::{python, session};
+use crate::call::{method, python, session};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
 use crate::read::{archive, exported, open};
@@ -20,6 +21,9 @@ pub struct OpsArgs {
     /// The archive.
     #[command(flatten)]
     pub input: Input,
+    /// Of one method and what it calls (default: all of the program).
+    #[command(flatten)]
+    pub method: MethodChoice,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -56,8 +60,16 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
         return print(args, &file, rows, out);
     }
     let module = python::module(&args.input, &args.python)?;
-    let operators = module.operators().map_err(|error| archive::failure(error, &file))?;
-    let mut lacking = lacking(&module, &file)?;
+    let method = args.method.given();
+    if let Some(path) = method {
+        method::find(&module, path, &file)?;
+    }
+    let operators = match method {
+        Some(path) => module.operators_of(path),
+        None => module.operators(),
+    };
+    let operators = operators.map_err(|error| archive::failure(error, &file))?;
+    let mut lacking = lacking(&module, method, &file)?;
     let mut rows: Vec<Row> = Vec::new();
     for used in &operators {
         let lack = lacking.remove(&used.name);
@@ -84,13 +96,17 @@ fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
     if !exported::is_exported(&source) {
         return Ok(None);
     }
+    if args.method.given().is_some() {
+        let message = "a program of torch.export is one method: its operators are listed whole";
+        return Err(Failure::usage(message).in_file(file).help(format!("sconce ops {file}")));
+    }
     let archive = exported::archive(source, load, file)?;
     let program = exported::program(&archive, load, file)?;
     let lacking = match archive
         .model(load.model.as_deref())
         .and_then(|model| Program::of_archive(&archive, model))
     {
-        Ok(program) => Some(lacking(program.module(), file)?),
+        Ok(program) => Some(lacking(program.module(), None, file)?),
         // What cannot be run at all says so when it is run.
         Err(_) => None,
     };
@@ -155,8 +171,16 @@ struct Lack {
 }
 
 /// What `sconce run` cannot do of what a program uses.
-fn lacking(module: &Module, file: &str) -> Result<BTreeMap<String, Lack>, Failure> {
-    let needs = sconce::run::needs(module).map_err(|error| session::failure(error, file))?;
+fn lacking(
+    module: &Module,
+    method: Option<&str>,
+    file: &str,
+) -> Result<BTreeMap<String, Lack>, Failure> {
+    let needs = match method {
+        Some(path) => sconce::run::needs_of(module, path),
+        None => sconce::run::needs(module),
+    };
+    let needs = needs.map_err(|error| session::failure(error, file))?;
     let mut all: BTreeMap<String, Lack> = BTreeMap::new();
     for need in needs {
         let refused = need.refused();

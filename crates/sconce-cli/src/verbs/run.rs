@@ -14,11 +14,12 @@ use crate::arguments::call::{Call, ResultOptions};
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
 use crate::call::session::{failure, session};
-use crate::call::{result_json, result_text, scores};
+use crate::call::{input, python, result_json, result_text, scores};
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, SCHEMA_VERSION};
-use crate::read::open::Say;
+use crate::output::{self, Out, SCHEMA_VERSION};
+use crate::read::open::{self, Say};
 use crate::write::atomic::AtomicFile;
+use crate::write::wrote::{TORCH_SAVE, wrote};
 
 /// `sconce run`.
 #[derive(Debug, Args)]
@@ -41,9 +42,6 @@ pub struct RunArgs {
 const RUN_HELP: &str = "What reads as a value is one: a file named 3 is ./3. Each array of an .npz is an \
 argument, in the file's order; sound is float32, channels x samples, -1 to 1. What the program prints \
 goes to standard output before the result, or with --json to standard error.";
-use crate::call::input;
-use crate::call::python;
-use crate::read::open;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -74,12 +72,12 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     let calls = input::read(call, load, say)?;
     let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
     let budget = call.budget.options(say, options.json);
-    let mut session = session(&callable, call, budget, &file, say)?;
+    let mut called = session(&callable, call, budget, &file, say)?;
     let deadline = call.budget.deadline(&file, say);
     let started = Instant::now();
     let mut results = Vec::new();
     for arguments in &calls {
-        let result = arguments.call(&mut session, &call.method);
+        let result = arguments.call(&mut called);
         // As the call leaves it: the next one may write to it.
         let object = result.and_then(|result| to_object(&result));
         results.push(object.map_err(|error| failure(error, &file))?);
@@ -104,7 +102,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
             .json(&Document {
                 schema_version: SCHEMA_VERSION,
                 file: &file,
-                method: &call.method,
+                method: call.method.or_forward(),
                 seconds,
                 output: options.output.as_ref().map(|path| path.to_string_lossy().into_owned()),
                 result: if shown { Some(result_json::value(result.root())?) } else { None },
@@ -116,8 +114,12 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
         (Some(top), _) => scores::print(top, out)?,
         (None, Some(path)) if !say.quiet => {
             let kind = result_text::kind(result.root());
-            let text = format!("{} · {kind}", path.to_string_lossy());
-            output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+            let written = match format(path)? {
+                Format::Checkpoint => TORCH_SAVE,
+                Format::Npz => "npz",
+                Format::Npy => "npy",
+            };
+            output::remark(say.color, &wrote(path, written).plain(format!(": {kind}")));
         }
         (None, Some(_)) => {}
         (None, None) => out.text(&result_text::show(result.root()))?,

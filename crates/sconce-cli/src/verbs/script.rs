@@ -8,10 +8,13 @@ use sconce::jit::SaveOptions;
 
 use crate::arguments::call::LimitOptions;
 use crate::arguments::python::PythonOptions;
+use crate::call::python;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out};
+use crate::output::{self, Out};
+use crate::read::archive;
 use crate::read::open::{self, Say};
 use crate::write::atomic::AtomicFile;
+use crate::write::wrote::wrote;
 
 /// `sconce script`.
 #[derive(Debug, Args)]
@@ -33,8 +36,6 @@ pub struct ScriptArgs {
     #[command(flatten)]
     pub limits: LimitOptions,
 }
-use crate::call::python;
-use crate::read::archive;
 
 pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.file);
@@ -53,8 +54,8 @@ pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
         .map_err(|error| output.failure().unwrap_or_else(|| archive::failure(error, &target)))?;
     output.commit()?;
     if !say.quiet {
-        let text = format!("{target} · {what}");
-        output::remark(say.color, &Line::new().dim("  wrote    ").plain(text));
+        let line = wrote(&args.output, "TorchScript archive").plain(format!(": {what}"));
+        output::remark(say.color, &line);
     }
     Ok(Outcome::Clean)
 }

@@ -16,10 +16,11 @@ use crate::arguments::reading::Input;
 use crate::arguments::saving::Saving;
 use crate::arguments::values::decimal_size;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::output::{self, Out, Progress, SCHEMA_VERSION, count};
 use crate::read::open::{self, Say};
 use crate::write::atomic::{AtomicFile, cannot_write};
 use crate::write::file_set::{self, FileSet, Written};
+use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 use crate::write::{opaque_callables, saving};
 
 /// `sconce shard`.
@@ -130,14 +131,19 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
             tensors: tensors_in_all,
         })?;
     } else if !say.quiet {
-        let done = if args.dry_run { "would write" } else { "wrote" };
+        let line = |file: &str, format: &str| {
+            let path = args.directory.join(file);
+            match args.dry_run {
+                true => would_write(&path, format),
+                false => wrote(&path, format),
+            }
+        };
         for (file, shard) in files.iter().zip(&shards) {
-            let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, file);
             let held = count(shard.tensors.len(), "tensor");
-            output::remark(say.color, &line.plain(format!(": {held}")));
+            output::remark(say.color, &line(file, TORCH_SAVE).plain(format!(": {held}")));
         }
         if let Some(index) = &index {
-            let line = Line::new().dim(format!("  {done:<8} ")).add(Style::Strong, index);
+            let line = line(index, "index");
             output::remark(say.color, &line.dim(", by which all are opened at once"));
         }
     }

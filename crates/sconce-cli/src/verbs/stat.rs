@@ -74,6 +74,12 @@ struct Row {
     /// Why there are none.
     skipped: Option<String>,
     anomalies: Vec<&'static str>,
+    /// The index of the first NaN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_nan: Option<Vec<i64>>,
+    /// The index of the first infinity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_inf: Option<Vec<i64>>,
     #[serde(skip)]
     figures: Option<Stats>,
     #[serde(skip)]
@@ -134,6 +140,8 @@ fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
         stats: None,
         skipped: None,
         anomalies: Vec::new(),
+        first_nan: None,
+        first_inf: None,
         figures: None,
         found: Vec::new(),
     };
@@ -141,8 +149,20 @@ fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
         row.skipped = Some("no data".to_owned());
         return Ok(row);
     }
-    let stats = numbers::numbers(tensor).and_then(|numbers| numbers.stats());
-    match stats {
+    let read = numbers::numbers(tensor).and_then(|numbers| {
+        let stats = numbers.stats()?;
+        // What a sparse tensor lists stands elsewhere in the whole.
+        if numbers.sizes() == tensor.sizes() {
+            if stats.nan > 0 {
+                row.first_nan = index_of_first(&numbers, f64::is_nan)?;
+            }
+            if stats.pos_inf + stats.neg_inf > 0 {
+                row.first_inf = index_of_first(&numbers, f64::is_infinite)?;
+            }
+        }
+        Ok(stats)
+    });
+    match read {
         Ok(stats) => {
             row.found = anomalies(&stats);
             row.anomalies = row.found.iter().copied().map(name_of).collect();
@@ -157,6 +177,37 @@ fn row(name: &str, tensor: &Tensor) -> Result<Row, Failure> {
         }
     }
     Ok(row)
+}
+
+/// The index of the first element, in row-major order, of which something holds.
+fn index_of_first(
+    tensor: &Tensor,
+    wanted: fn(f64) -> bool,
+) -> Result<Option<Vec<i64>>, sconce::tensor::Error> {
+    let Some(position) = tensor.position(wanted)? else { return Ok(None) };
+    let mut rest = position as i64;
+    let mut index: Vec<i64> = tensor.sizes().to_vec();
+    for size in index.iter_mut().rev() {
+        let whole = (*size).max(1);
+        *size = rest % whole;
+        rest /= whole;
+    }
+    Ok(Some(index))
+}
+
+/// What is odd about a tensor, and where it begins: `nan at [3, 0], zero`.
+fn odd(row: &Row) -> String {
+    let mut words = Vec::new();
+    for kind in &row.found {
+        let place = match kind {
+            Anomaly::Nan => row.first_nan.as_ref(),
+            Anomaly::Inf => row.first_inf.as_ref(),
+            _ => None,
+        };
+        let name = name_of(*kind);
+        words.push(place.map_or(name.to_owned(), |index| format!("{name} at {index:?}")));
+    }
+    words.join(", ")
 }
 
 fn anomalies(stats: &Stats) -> Vec<Anomaly> {
@@ -200,7 +251,7 @@ fn table(rows: &[Row], header: bool) -> Table {
                 cells.push(short_number(stats.l2));
                 let infinite = stats.pos_inf + stats.neg_inf;
                 cells.extend([stats.zeros, stats.nan, infinite].map(grouped));
-                cells.push(row.anomalies.join(","));
+                cells.push(odd(row));
             }
             None => {
                 cells.extend(std::iter::repeat_n("-".to_owned(), 8));

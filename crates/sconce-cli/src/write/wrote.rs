@@ -1,9 +1,12 @@
-//! What is said of a file that was written.
+//! What is said of a file that was written, or would be.
 
 use std::fs;
 use std::path::Path;
 
 use crate::output::{Line, Sizes, Style};
+
+/// How a file is called that `torch.save` would have written.
+pub const TORCH_SAVE: &str = "zip, torch.save layout";
 
 /// `wrote    model.pt  (zip, torch.save layout, 7.3 KiB)`: nothing says so before the file has its name.
 pub fn wrote(path: &Path, format: &str) -> Line {
@@ -13,4 +16,10 @@ pub fn wrote(path: &Path, format: &str) -> Line {
         Some(size) => line.dim(format!("  ({format}, {size})")),
         None => line.dim(format!("  ({format})")),
     }
+}
+
+/// `would write model.pt  (zip, torch.save layout)`, of `--dry-run`.
+pub fn would_write(path: &Path, format: &str) -> Line {
+    let line = Line::new().dim("  would write ").add(Style::Strong, path.to_string_lossy());
+    line.dim(format!("  ({format})"))
 }

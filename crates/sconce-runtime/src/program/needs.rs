@@ -45,3 +45,17 @@ pub fn needs(module: &Module) -> Result<Vec<Need>, Error> {
         Ok(out)
     })
 }
+
+/// As [`needs`], of one method and of all that it calls, each call counted.
+///
+/// # Errors
+/// When there is no such method, or something that it calls does not compile.
+pub fn needs_of(module: &Module, method: &str) -> Result<Vec<Need>, Error> {
+    let graph = module.inlined_graph(method)?;
+    let constants = vec![IValue::None; module.constants().len()];
+    module.with_program(|program| {
+        let context = LoweringContext { unit: program.unit(), constants: &constants };
+        let code = lower(method, &graph, &context)?;
+        Ok(code.missing.into_iter().map(|(what, range)| Need { what, range }).collect())
+    })
+}

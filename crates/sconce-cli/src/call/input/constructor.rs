@@ -4,6 +4,8 @@ use sconce::checkpoint::Value;
 use sconce::run::{Generator, IValue, RunTensor, normal_in_place, uniform_in_place};
 use sconce::tensor::DType;
 
+use crate::arguments::values;
+
 /// Elements that may be made: what is written by mistake should not take all memory.
 const MAX_ELEMENTS: i64 = 1 << 31;
 
@@ -39,8 +41,7 @@ fn split(inside: &str) -> Result<(Vec<Value>, Option<DType>), String> {
     let (positional, dtype) = match inside.rsplit_once("dtype=") {
         Some((positional, dtype)) => {
             let dtype = dtype.trim().trim_start_matches("torch.");
-            let dtype = dtype.parse().map_err(|error: sconce::tensor::Error| error.to_string())?;
-            (positional, Some(dtype))
+            (positional, Some(values::dtype(dtype)?))
         }
         None => (inside, None),
     };

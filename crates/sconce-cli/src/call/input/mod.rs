@@ -1,20 +1,23 @@
 //! What the command line gives a program as arguments: literals, tensors made by size, files.
 
-pub mod constructor;
+mod constructor;
 mod picture;
 mod pixels;
 mod resample;
+mod sinc_resample;
 mod sound;
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use sconce::checkpoint::{Draft, FileKind, Node, Object, Value};
-use sconce::run::{Generator, IValue, Session, arguments, from_object};
+use sconce::run::{Generator, IValue, arguments, from_object};
 use sconce::{MapMode, Source};
 
-use crate::arguments::call::{Call, PictureOptions};
+use crate::arguments::call::Call;
+use crate::arguments::positional::Argument;
 use crate::arguments::reading::Load;
+use crate::call::session::Called;
 use crate::error::Failure;
 use crate::read::open::{self, Say};
 
@@ -29,10 +32,10 @@ pub struct Arguments {
 
 impl Arguments {
     /// Calls a method with them.
-    pub fn call(&self, session: &mut Session, method: &str) -> Result<IValue, sconce::run::Error> {
+    pub fn call(&self, called: &mut Called) -> Result<IValue, sconce::run::Error> {
         let named: Vec<(&str, IValue)> =
             self.named.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        session.call_with(method, &self.positional, &named)
+        called.session.call_with(&called.method, &self.positional, &named)
     }
 }
 
@@ -43,10 +46,17 @@ pub fn read(call: &Call, load: &Load, say: Say) -> Result<Vec<Arguments>, Failur
     }
     let mut out = Vec::new();
     let mut generator = call.budget.generator();
-    for input in &call.input {
-        match value(input, &mut generator)? {
-            Some(value) => out.push(value),
-            None => file(input, &call.picture, load, say, &mut out)?,
+    for argument in &call.positional.0 {
+        match argument {
+            Argument::Shape(sizes) => {
+                let made = constructor::rand(sizes, None, &mut generator);
+                let wrong = |why| Failure::usage(format!("--shape {sizes:?}: {why}"));
+                out.push(made.map(IValue::Tensor).map_err(wrong)?);
+            }
+            Argument::Value(input) => match value(input, &mut generator)? {
+                Some(value) => out.push(value),
+                None => file(input, call, load, say, &mut out)?,
+            },
         }
     }
     Ok(vec![Arguments { positional: out, named: Vec::new() }])
@@ -120,7 +130,7 @@ fn value(input: &OsStr, generator: &mut Generator) -> Result<Option<IValue>, Fai
 /// The argument in a file. An npz file gives one for each of its arrays.
 fn file(
     input: &OsStr,
-    picture: &PictureOptions,
+    call: &Call,
     load: &Load,
     say: Say,
     out: &mut Vec<IValue>,
@@ -128,8 +138,8 @@ fn file(
     let source = open::source(input, open::map_mode(load), &open::limits(load))?;
     let name = open::name(input);
     match kind(source.bytes()?) {
-        Kind::Picture => out.push(picture::read(source.bytes()?, picture, &name)?),
-        Kind::Sound => out.push(sound::read(source.bytes()?, &name)?),
+        Kind::Picture => out.push(picture::read(source.bytes()?, &call.picture, &name)?),
+        Kind::Sound => out.push(sound::read(source.bytes()?, call.sound, &name)?),
         Kind::Objects => objects(source, &name, load, say, out)?,
     }
     Ok(())

@@ -5,10 +5,15 @@ use std::io::Cursor;
 use hound::{SampleFormat, WavReader};
 use sconce::run::{IValue, RunTensor};
 
+use super::sinc_resample::resample;
+use crate::arguments::call::SoundOptions;
 use crate::error::Failure;
 
+/// The most samples that resampling may make: six hours at 48 kHz.
+const MOST_SAMPLES: u64 = 1 << 30;
+
 /// Decodes a WAV file of integer or float samples.
-pub fn read(bytes: &[u8], file: &str) -> Result<IValue, Failure> {
+pub fn read(bytes: &[u8], options: SoundOptions, file: &str) -> Result<IValue, Failure> {
     let wrong = |error: hound::Error| {
         Failure::unreadable(format!("the sound cannot be read: {error}")).in_file(file)
     };
@@ -27,12 +32,39 @@ pub fn read(bytes: &[u8], file: &str) -> Result<IValue, Failure> {
     };
     let samples = samples.map_err(wrong)?;
     let channels = usize::from(spec.channels).max(1);
-    let channel = |at: usize| samples.iter().skip(at).step_by(channels).copied();
-    let elements: Vec<f32> = (0..channels).flat_map(channel).collect();
-    let sizes = [channels as i64, (samples.len() / channels) as i64];
+    let channel =
+        |at: usize| -> Vec<f32> { samples.iter().skip(at).step_by(channels).copied().collect() };
+    let mut sound: Vec<Vec<f32>> = match options.mono {
+        true => vec![samples.chunks(channels).map(mean).collect()],
+        false => (0..channels).map(channel).collect(),
+    };
+    if let Some(rate) = options.sample_rate {
+        check_rate(spec.sample_rate, rate, samples.len() as u64)
+            .map_err(|failure| failure.in_file(file))?;
+        sound = sound.iter().map(|channel| resample(channel, spec.sample_rate, rate)).collect();
+    }
+    let sizes = [sound.len() as i64, sound.first().map_or(0, Vec::len) as i64];
+    let elements = sound.concat();
     let tensor = RunTensor::from_slice(&elements, &sizes)
         .map_err(|error| Failure::unreadable(error.message()).in_file(file))?;
     Ok(IValue::Tensor(tensor))
+}
+
+fn mean(frame: &[f32]) -> f32 {
+    frame.iter().sum::<f32>() / frame.len().max(1) as f32
+}
+
+/// Whether sound of a file can be resampled.
+fn check_rate(from: u32, to: u32, samples: u64) -> Result<(), Failure> {
+    if from == 0 {
+        return Err(Failure::unreadable("the sound has a sample rate of 0"));
+    }
+    if samples.saturating_mul(u64::from(to)) / u64::from(from) > MOST_SAMPLES {
+        let message =
+            format!("resampled from {from} to {to} samples a second, the sound is too long");
+        return Err(Failure::usage(message));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -55,10 +87,20 @@ mod tests {
             writer.write_sample(sample).unwrap();
         }
         writer.finalize().unwrap();
-        let value = read(file.get_ref(), "x.wav").unwrap();
-        let tensor = value.as_tensor().unwrap();
-        assert_eq!(tensor.sizes(), [2, 2]);
-        assert_eq!(tensor.to_vec::<f32>().unwrap(), [-1.0, 0.0, 0.5, 0.25]);
-        assert!(read(&file.get_ref()[..20], "x.wav").is_err());
+        let sound = |options| {
+            let value = read(file.get_ref(), options, "x.wav").ok()?;
+            let tensor = value.as_tensor()?.clone();
+            Some((tensor.sizes().to_vec(), tensor.to_vec::<f32>().ok()?))
+        };
+        let as_it_is = SoundOptions::default();
+        assert_eq!(sound(as_it_is), Some((vec![2, 2], vec![-1.0, 0.0, 0.5, 0.25])));
+        let mono = SoundOptions { mono: true, ..as_it_is };
+        assert_eq!(sound(mono), Some((vec![1, 2], vec![-0.25, 0.125])));
+        let same = SoundOptions { sample_rate: Some(8000), ..as_it_is };
+        assert_eq!(sound(same), sound(as_it_is));
+        let faster = SoundOptions { sample_rate: Some(16000), ..mono };
+        assert_eq!(sound(faster).map(|(sizes, _)| sizes), Some(vec![1, 4]));
+        assert!(read(&file.get_ref()[..20], as_it_is, "x.wav").is_err());
+        assert!(check_rate(1, 768_000, 1 << 20).is_err() && check_rate(0, 1, 1).is_err());
     }
 }

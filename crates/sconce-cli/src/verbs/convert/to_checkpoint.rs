@@ -9,15 +9,16 @@ use sconce::tensor::Tensor;
 use serde::Serialize;
 
 use super::{ConvertArgs, OutWriter, check_stdout};
+use crate::arguments::rename;
 use crate::arguments::saving::Saving;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION};
+use crate::output::{self, Out, Progress, SCHEMA_VERSION};
 use crate::read::open::{self, Say};
 use crate::report::elements;
 use crate::select::glob::Glob;
 use crate::verbs::edit;
 use crate::write::saving::{self, refused};
-use crate::write::wrote::wrote;
+use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 use crate::write::{opaque_callables, overflow};
 
 #[derive(Serialize)]
@@ -115,10 +116,10 @@ pub fn run(
         for line in edit::summary(&rows) {
             output::remark(say.color, &line);
         }
+        let format = if saving.legacy { "legacy stream, torch.save layout" } else { TORCH_SAVE };
         let line = match args.dry_run {
-            true => Line::new().dim("  would write ").plain(target.to_string_lossy()),
-            false if saving.legacy => wrote(target, "legacy stream, torch.save layout"),
-            false => wrote(target, "zip, torch.save layout"),
+            true => would_write(target, format),
+            false => wrote(target, format),
         };
         let line = if verified { line.dim(", read back and compared") } else { line };
         output::remark(say.color, &line);
@@ -126,7 +127,7 @@ pub fn run(
     Ok(Outcome::Clean)
 }
 
-/// Applies `--exclude`, `--include` and `--dtype`.
+/// Applies `--exclude`, `--include`, `--dtype` and `--rename`.
 fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure> {
     let globs = |patterns: &[String]| {
         patterns.iter().map(|text| Glob::new(text)).collect::<Result<Vec<_>, Failure>>()
@@ -144,6 +145,14 @@ fn change(draft: &mut Draft, args: &ConvertArgs) -> Result<Vec<Change>, Failure>
     }
     if let Some(dtype) = args.dtype {
         changes.extend(draft.cast(dtype, |_| true).map_err(refused)?);
+    }
+    if !args.rename.is_empty() {
+        let done =
+            draft.rename(|name| Some(rename::apply_all(&args.rename, name))).map_err(refused)?;
+        if done.is_empty() {
+            return Err(Failure::usage("--rename: no name changes"));
+        }
+        changes.extend(done);
     }
     Ok(changes)
 }

@@ -62,7 +62,7 @@ pub fn lesson(
         let failure = Failure::usage(format!("{file} has no tensor '{name}'"));
         return Err(match close.as_slice() {
             [] => failure.help(format!("sconce ls {file}")),
-            close => failure.help(format!("did you mean {}?", close.join(", "))),
+            close => failure.help(suggest::did_you_mean(close)),
         });
     };
     let bytes = &stream.bytes[stream.start..];
