@@ -79,6 +79,56 @@ fn what_was_written_is_said_with_format_and_size() {
     assert!(sconce(&["ls", out.to_str().unwrap()]).ok().contains("bfloat16"));
 }
 
+#[test]
+fn where_the_first_of_a_kind_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("odd.npy");
+    let mut numbers = [0f32; 12];
+    numbers[7] = f32::NAN;
+    numbers[9] = f32::NAN;
+    numbers[10] = f32::INFINITY;
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }";
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let table = sconce(&["stat", file]).ok();
+    assert!(table.contains("nan at [1, 3], inf at [2, 2]"), "{table}");
+    let document = sconce(&["stat", "--json", file]).json();
+    assert_eq!(document["tensors"][0]["first_nan"], serde_json::json!([1, 3]));
+    assert_eq!(document["tensors"][0]["first_inf"], serde_json::json!([2, 2]));
+}
+
+#[test]
+fn a_set_is_merged_by_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    sconce(&["shard", STATE, "-C", &at(""), "--max-size", "1KB"]).ok();
+    let merged = sconce(&["merge", &at("pytorch_model.bin.index.json"), "-o", &at("whole.pt")]);
+    assert_eq!(merged.code, 0, "{}", merged.err);
+    assert!(merged.err.contains("(zip, torch.save layout, "), "{}", merged.err);
+    assert_eq!(sconce(&["diff", STATE, &at("whole.pt")]).code, 0);
+    let alone = sconce(&["merge", &at("whole.pt"), "-o", &at("again.pt")]);
+    assert_eq!(alone.code, 3);
+    assert!(alone.err.contains("nothing to merge in one file"), "{}", alone.err);
+}
+
+#[test]
+fn names_change_on_the_way_to_another_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["x.safetensors", "x.npz", "x.pt"] {
+        let out = folder.path().join(name);
+        let out = out.to_str().unwrap();
+        let run = sconce(&["convert", STATE, out, "--rename", "s/^body/layers/"]);
+        assert_eq!(run.code, 0, "{name}: {}", run.err);
+        let names = sconce(&["ls", out]).ok();
+        assert!(names.contains("layers.2.bn.weight") && !names.contains("body"), "{name}: {names}");
+        let nothing = sconce(&["convert", "-f", STATE, out, "--rename", "nowhere=x"]);
+        assert_eq!(nothing.code, 3, "{name}: {}", nothing.err);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn signals_end_with_their_number() {

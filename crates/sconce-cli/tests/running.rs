@@ -245,6 +245,47 @@ fn times_and_parts_of_a_call() {
 }
 
 #[test]
+fn programs_are_measured_side_by_side() {
+    let bench =
+        ["bench", SHAPES, "--compare", SHAPES_EXPORTED, "--shape", "1x3x32x32", "--runs", "3"];
+    let text = run(&bench);
+    assert_eq!(text.code, 0, "{}", text.err);
+    for words in ["shapes.pt2", "ratio", "1.00", "3 runs of each in turns"] {
+        assert!(text.out.contains(words), "{words}: {}", text.out);
+    }
+    let document = json(&[&bench[..], &["--json"]].concat());
+    let programs = document["programs"].as_array().unwrap();
+    assert_eq!((programs.len(), programs[0]["ratio"].as_f64()), (2, Some(1.0)));
+    let median = |at: usize| programs[at]["seconds"]["median"].as_f64().unwrap();
+    let ratio = programs[1]["ratio"].as_f64().unwrap();
+    assert!((ratio - median(1) / median(0)).abs() < 1e-9, "{document}");
+}
+
+#[test]
+fn arguments_keep_their_order_and_methods_their_names() {
+    // A tensor by its size, then an int: the order in which they stand.
+    let result = run(&["run", CLASSIFIER, "--shape", "2x8", "-i", "2", "--seed", "1"]);
+    assert_eq!(result.code, 0, "{}", result.err);
+    let made = run(&["run", CLASSIFIER, "-i", "rand(2, 8)", "-i", "2", "--seed", "1"]);
+    assert_eq!(result.out, made.out);
+    let swapped = run(&["run", CLASSIFIER, "-i", "2", "--shape", "2x8"]);
+    assert_ne!(swapped.code, 0);
+    // By place or by flag, of the root or of a submodule.
+    let by_place = run(&["run", CLASSIFIER, "encoder.forward", "-i", "ones(1, 8)"]).ok();
+    let by_flag = run(&["run", CLASSIFIER, "-m", "encoder.forward", "-i", "ones(1, 8)"]).ok();
+    assert_eq!(by_place, by_flag);
+    for verb in ["code", "graph", "ops"] {
+        let by_place = run(&[verb, CLASSIFIER, "encoder.forward"]).ok();
+        assert_eq!(by_place, run(&[verb, CLASSIFIER, "-m", "encoder.forward"]).ok(), "{verb}");
+        let typo = run(&[verb, CLASSIFIER, "encoder.forwrd"]);
+        assert_eq!(typo.code, 3, "{verb}: {}", typo.err);
+        assert!(typo.err.contains("did you mean 'encoder.forward'?"), "{verb}: {}", typo.err);
+    }
+    let both = run(&["graph", CLASSIFIER, "forward", "-m", "forward"]);
+    assert_eq!(both.code, 3, "{}", both.err);
+}
+
+#[test]
 fn an_operator_that_takes_long_is_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("long.py");
