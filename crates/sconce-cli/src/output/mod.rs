@@ -15,6 +15,7 @@ mod out;
 mod pager;
 mod program;
 mod progress;
+mod shell;
 mod size;
 mod table;
 
@@ -26,6 +27,7 @@ pub use line::Line;
 pub use out::{Out, OutOptions};
 pub use program::program_text;
 pub use progress::Progress;
+pub use shell::shell_word;
 pub use size::{Sizes, count, grouped, percent_bar};
 pub use table::{Align, Table};
 

@@ -5,7 +5,7 @@ use sconce::jit::{Error, LoadOptions, Method, Module};
 use sconce::{Limits, Source, Tensor};
 use serde::Serialize;
 
-use crate::output::{Line, Out, Style, count, grouped};
+use crate::output::{Line, Out, Style, count, grouped, shell_word};
 
 /// Methods that are shown.
 const MOST_METHODS: usize = 6;
@@ -135,6 +135,7 @@ impl Program {
         let params = Line::new().add(Style::Number, grouped(self.numel)).plain(" elements");
         let mut sections = vec![("root", vec![root]), ("params", vec![params])];
         sections.extend(self.sections(out));
+        let file = shell_word(file);
         let more = format!("sconce code {file} · sconce resave {file} NEW.pt   for other verbs");
         sections.push(("more", vec![Line::new().dim(more)]));
         sections

@@ -5,7 +5,7 @@ use sconce::scan::{Finding, Report, Rule, Scanner, Verdict};
 use sconce::{Limits, Source};
 use serde::Serialize;
 
-use crate::output::{Line, Style, count};
+use crate::output::{Line, Style, count, shell_word};
 
 /// Findings that a card shows.
 const MOST_SHOWN: usize = 3;
@@ -87,6 +87,7 @@ pub fn lines(report: &Report, file: &str) -> Vec<Line> {
     }
     // Only findings in pickles have opcodes.
     if report.findings.iter().any(|finding| finding.opcode.is_some()) {
+        let file = shell_word(file);
         let text = format!("sconce never runs them · sconce globals {file}   says what they are");
         lines.push(Line::new().dim(text));
     }

@@ -4,7 +4,7 @@ use sconce::checkpoint::{ArrayData, Checkpoint, NamedArray, Node, Object};
 use sconce::tensor::Tensor;
 
 use crate::error::Failure;
-use crate::output::count;
+use crate::output::{count, shell_word};
 use crate::select::glob::Glob;
 use crate::select::suggest;
 
@@ -141,7 +141,7 @@ fn not_found(checkpoint: &Checkpoint, wanted: &str) -> Failure {
     }
     if close.is_empty() {
         let file = checkpoint.source().name();
-        return failure.help(format!("sconce ls {file}   lists the tensors"));
+        return failure.help(format!("sconce ls {}   lists the tensors", shell_word(file)));
     }
     failure.help(suggest::did_you_mean(&close))
 }

@@ -10,7 +10,7 @@ use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
 use crate::call::{method, python};
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Line, Out, SCHEMA_VERSION};
+use crate::output::{Line, Out, SCHEMA_VERSION, shell_word};
 use crate::read::{archive, exported, open};
 
 /// `sconce code`.
@@ -96,7 +96,7 @@ fn exported(args: &CodeArgs, file: &str) -> Result<Option<Piece>, Failure> {
     }
     if args.method.given().is_some() || args.original || args.bytecode {
         let message = "a program of torch.export is shown whole";
-        let help = format!("sconce code {file}");
+        let help = format!("sconce code {}", shell_word(file));
         return Err(Failure::usage(message).in_file(file).help(help));
     }
     let archive = exported::archive(source, load, file)?;

@@ -22,7 +22,7 @@ use crate::arguments::saving::Saving;
 use crate::arguments::selection::Names;
 use crate::arguments::values::dtype;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Sizes, Style, count};
+use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Sizes, Style, count, shell_word};
 use crate::read::open::{self, Say};
 use crate::select::glob::Filter;
 use crate::select::{pick, suggest};
@@ -422,7 +422,8 @@ fn nothing_taken(checkpoint: &Checkpoint, args: &ConvertArgs) -> Failure {
         return failure.help(format!("sconce tree --all {file}   shows what is"));
     }
     let Some(take) = &args.take else {
-        return failure.help(format!("sconce ls {file}   lists what --include can match"));
+        return failure
+            .help(format!("sconce ls {}   lists what --include can match", shell_word(file)));
     };
     let mut heads: Vec<&str> = Vec::new();
     for named in &tensors {

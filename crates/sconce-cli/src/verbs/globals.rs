@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::arguments::reading::{Input, Inputs, PolicyChoice};
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, shell_word};
 use crate::read::open::{self, Say};
 use crate::read::several;
 use crate::report::safe_globals::{self, Needed};
@@ -233,7 +233,10 @@ fn summary(
                 out.line(&Line::new().plain("  ").plain(rest.trim()))?;
             }
             if outside > 0 && !program && report.verdict == Word::Unknown {
-                let text = format!("  if you trust its author: sconce globals --python {file}");
+                let text = format!(
+                    "  if you trust its author: sconce globals --python {}",
+                    shell_word(file)
+                );
                 out.line(&Line::new().dim(text))?;
             }
             Ok(())

@@ -12,7 +12,7 @@ use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
 use crate::call::{method, python, session};
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count};
+use crate::output::{Align, Line, Out, SCHEMA_VERSION, Style, Table, count, shell_word};
 use crate::read::{archive, exported, open};
 
 /// `sconce ops`.
@@ -98,7 +98,9 @@ fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
     }
     if args.method.given().is_some() {
         let message = "a program of torch.export is one method: its operators are listed whole";
-        return Err(Failure::usage(message).in_file(file).help(format!("sconce ops {file}")));
+        return Err(Failure::usage(message)
+            .in_file(file)
+            .help(format!("sconce ops {}", shell_word(file))));
     }
     let archive = exported::archive(source, load, file)?;
     let program = exported::program(&archive, load, file)?;

@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::arguments::reading::Input;
 use crate::error::{Failure, Outcome, Verdict};
-use crate::output::{Line, Out, SCHEMA_VERSION, Separated, Style, count, grouped, percent_bar};
+use crate::output::{
+    Line, Out, SCHEMA_VERSION, Separated, Style, count, grouped, percent_bar, shell_word,
+};
 use crate::read::open::{self, Say};
 use crate::report::elements;
 use crate::report::numbers::{nested_lists, numbers, scalar_text, short_number};
@@ -151,7 +153,7 @@ fn picked<'c>(checkpoint: &'c Checkpoint, args: &ShowArgs) -> Result<Vec<Picked<
             count(tensors.len(), "tensor")
         ))
         .in_file(checkpoint.source().name())
-        .help(format!("sconce show {} NAME", checkpoint.source().name()))),
+        .help(format!("sconce show {} NAME", shell_word(checkpoint.source().name())))),
     }
 }
 

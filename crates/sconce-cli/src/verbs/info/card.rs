@@ -11,7 +11,7 @@ use super::outline::{describe_root, layers, other_values};
 use super::print_sections;
 use super::storage_use::usage;
 use crate::error::Failure;
-use crate::output::{Line, Out, SCHEMA_VERSION, Style, count, grouped};
+use crate::output::{Line, Out, SCHEMA_VERSION, Style, count, grouped, shell_word};
 use crate::read::open;
 use crate::report::exported::Exported;
 use crate::report::numbers::dims;
@@ -340,6 +340,7 @@ impl<'c> Card<'c> {
         sections.extend(self.program.iter().flat_map(|program| program.sections(out)));
         sections.extend(self.exported.iter().flat_map(|exported| exported.sections(out)));
         sections.push(("safety", self.safety_lines(name, policy)));
+        let name = &*shell_word(name);
         let code = if self.program.is_some() || self.exported.is_some() {
             format!(" · sconce code {name}")
         } else {

@@ -8,7 +8,7 @@ use sconce::pickle::{Arena, Error, Instruction, Machine, Tracer, Value, instruct
 use super::life::{self, Life};
 use super::torch_values::TorchValues;
 use crate::error::Failure;
-use crate::output::{Line, Out, Style, count, grouped};
+use crate::output::{Line, Out, Style, count, grouped, shell_word};
 use crate::report::pickle_streams::Stream;
 use crate::report::tensor_rows;
 use crate::select::suggest;
@@ -61,7 +61,7 @@ pub fn lesson(
         let close = suggest::closest(name, names, 3);
         let failure = Failure::usage(format!("{file} has no tensor '{name}'"));
         return Err(match close.as_slice() {
-            [] => failure.help(format!("sconce ls {file}")),
+            [] => failure.help(format!("sconce ls {}", shell_word(file))),
             close => failure.help(suggest::did_you_mean(close)),
         });
     };
