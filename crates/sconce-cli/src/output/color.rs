@@ -72,6 +72,11 @@ impl Palette {
         Palette { on }
     }
 
+    /// Whether there are colours.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
     /// The sequence that starts a style and the one that ends it.
     pub fn ansi(self, style: Style) -> (String, String) {
         if !self.on || style == Style::Plain {

@@ -9,6 +9,7 @@ mod csv;
 pub mod escape;
 mod failure;
 mod hex;
+mod highlight;
 mod json;
 mod line;
 mod out;

@@ -6,6 +6,7 @@ use std::process::Child;
 use serde::Serialize;
 
 use super::escape::escape;
+use super::highlight::Highlighter;
 use super::{ColorChoice, Line, Palette, Sizes, Style, Table, json, pager};
 use crate::error::Failure;
 
@@ -101,6 +102,15 @@ impl Out {
             self.raw(b"\n")?;
         }
         Ok(())
+    }
+
+    /// Prints Python source, in colour where there is any.
+    pub fn source(&mut self, text: &str) -> Result<(), Failure> {
+        if !self.palette.is_on() {
+            return self.text(text);
+        }
+        let mut highlighter = Highlighter::default();
+        text.lines().try_for_each(|line| self.line(&highlighter.line(line)))
     }
 
     /// Prints text as it is where no terminal would obey what is in it, escaped on one.

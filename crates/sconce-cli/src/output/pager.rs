@@ -17,9 +17,9 @@ pub fn start() -> Option<Child> {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next()?);
     command.args(words).stdin(Stdio::piped());
-    // As git does: leave at once when all fits the screen, pass colours, do not clear.
+    // As git does: leave at once when all fits the screen, pass colours, do not clear; long lines are not folded.
     if env::var_os("LESS").is_none() {
-        command.env("LESS", "FRX");
+        command.env("LESS", "FRSX");
     }
     command.spawn().ok()
 }

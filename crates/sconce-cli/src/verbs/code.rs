@@ -77,7 +77,7 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
             out.line(&Line::new().dim(format!("# {}", piece.name)))?;
         }
         match &piece.text {
-            Some(text) => out.text(text)?,
+            Some(text) => out.source(text)?,
             None => out.line(&Line::new().dim("# the archive does not hold its source"))?,
         }
     }
