@@ -1,5 +1,6 @@
 //! Transcripts of a terminal of 80 and of 140 columns: what daily use looks like there.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
