@@ -339,7 +339,20 @@ def plain(tree):
         return tuple(plain(item) for item in tree)
     if isinstance(tree, dict):
         return {key: plain(item) for key, item in tree.items()}
+    if dataclasses.is_dataclass(tree):
+        return {key: plain(item) for key, item in vars(tree).items()}
     return tree.detach() if isinstance(tree, torch.Tensor) else tree
+
+
+def kinds(tree):
+    """The classes that a result is made of."""
+    if isinstance(tree, dict):
+        return type(tree).__name__, {key: kinds(item) for key, item in tree.items()}
+    if isinstance(tree, (list, tuple, collections.deque)):
+        return type(tree).__name__, [kinds(item) for item in tree]
+    if dataclasses.is_dataclass(tree):
+        return type(tree).__name__, {key: kinds(item) for key, item in vars(tree).items()}
+    return None
 
 
 def difference(found, want, at="result"):
@@ -401,7 +414,7 @@ def run(case, name, dialect, folder, sconce):
     except Exception as error:
         return "cannot be exported", f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
     calls = [(case.args, case.kwargs)] + [(args, case.kwargs) for args in case.more]
-    files, expected = [], []
+    files, expected, classes = [], [], []
     called = program.module()
     if case.seed is not None:
         torch.manual_seed(case.seed)
@@ -411,7 +424,9 @@ def run(case, name, dialect, folder, sconce):
         files += ["--inputs", file]
         args, kwargs = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, (args, kwargs))
         with torch.no_grad():
-            result = plain(called(*args, **kwargs))
+            result = called(*args, **kwargs)
+            classes.append(kinds(result))
+            result = plain(result)
         expected.append(pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, result))
     want = expected if len(expected) > 1 else expected[0]
     torch.save(want, f"{base}.want.pt")
@@ -423,7 +438,13 @@ def run(case, name, dialect, folder, sconce):
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         return "fails", " | ".join(lines)[:400]
-    wrong = difference(torch.load(out), want)
+    # Of classes that are known here.
+    found = torch.load(out, weights_only=False)
+    wrong = difference(plain(found), want)
+    made = kinds(found)
+    expected = classes[0] if len(classes) == 1 else ("list", classes)
+    if not wrong and made != expected:
+        wrong = f"result is made of {made} instead of {expected}"
     return ("differs", wrong) if wrong else None
 
 

@@ -416,7 +416,7 @@ fn paths_of(spec: &TreeSpec, at: String, out: &mut Vec<String>) {
         TreeSpec::Leaf => out.push(at),
         TreeSpec::Tuple(of)
         | TreeSpec::List(of)
-        | TreeSpec::Deque(of)
+        | TreeSpec::Deque(_, of)
         | TreeSpec::Size(of)
         | TreeSpec::Other(_, of) => items(of, out),
         TreeSpec::Dict(_, entries) => {

@@ -32,9 +32,11 @@ pub enum TreeSpec {
         kind: FieldsKind,
         /// The fields in order. Those of which the names are not known are called `0`, `1` and so on.
         fields: Vec<(String, TreeSpec)>,
+        /// The fields that were `None`, which are no values of the graph.
+        none: Vec<String>,
     },
-    /// A `collections.deque`.
-    Deque(Vec<TreeSpec>),
+    /// A `collections.deque`, and how many items it may have.
+    Deque(Option<i64>, Vec<TreeSpec>),
     /// A `torch.Size`.
     Size(Vec<TreeSpec>),
     /// A type that only its own module knows, and what is in it.
@@ -42,14 +44,14 @@ pub enum TreeSpec {
 }
 
 /// The dicts of Python.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DictKind {
     /// `dict`
     Plain,
     /// `collections.OrderedDict`
     Ordered,
-    /// `collections.defaultdict`
-    Default,
+    /// `collections.defaultdict`: the module and the name of the class of new values.
+    Default(String, String),
 }
 
 /// The types with named fields.
@@ -61,6 +63,8 @@ pub enum FieldsKind {
     DataClass,
     /// `torch.return_types.*`
     ReturnType,
+    /// A class whose objects are dicts of their fields, such as the outputs of transformers' models.
+    Mapping,
 }
 
 /// The key of a dict.
@@ -106,11 +110,25 @@ impl TreeSpec {
             TreeSpec::Leaf => Vec::new(),
             TreeSpec::Tuple(items)
             | TreeSpec::List(items)
-            | TreeSpec::Deque(items)
+            | TreeSpec::Deque(_, items)
             | TreeSpec::Size(items)
             | TreeSpec::Other(_, items) => items.iter().collect(),
             TreeSpec::Dict(_, entries) => entries.iter().map(|(_, item)| item).collect(),
             TreeSpec::Fields { fields, .. } => fields.iter().map(|(_, item)| item).collect(),
+        }
+    }
+
+    /// What it holds at a place.
+    pub fn child(&self, index: usize) -> Option<&TreeSpec> {
+        match self {
+            TreeSpec::Leaf => None,
+            TreeSpec::Tuple(items)
+            | TreeSpec::List(items)
+            | TreeSpec::Deque(_, items)
+            | TreeSpec::Size(items)
+            | TreeSpec::Other(_, items) => items.get(index),
+            TreeSpec::Dict(_, entries) => entries.get(index).map(|(_, item)| item),
+            TreeSpec::Fields { fields, .. } => fields.get(index).map(|(_, item)| item),
         }
     }
 
@@ -137,20 +155,38 @@ impl TreeSpec {
             }
             TreeSpec::Tuple(_) => ("tuple".to_owned(), "None".to_owned()),
             TreeSpec::List(_) => ("list".to_owned(), "None".to_owned()),
-            TreeSpec::Deque(_) => ("deque".to_owned(), "None".to_owned()),
+            TreeSpec::Deque(most, _) => {
+                ("deque".to_owned(), most.map_or("None".to_owned(), |most| most.to_string()))
+            }
             TreeSpec::Size(_) => ("Size".to_owned(), "None".to_owned()),
             TreeSpec::Other(class, _) => (last(class).to_owned(), "None".to_owned()),
             TreeSpec::Dict(kind, entries) => {
                 let keys: Vec<String> = entries.iter().map(|(key, _)| key.repr()).collect();
-                (kind.name().to_owned(), format!("[{}]", keys.join(", ")))
+                let keys = format!("[{}]", keys.join(", "));
+                let context = match kind {
+                    DictKind::Default(module, class) if module == "builtins" => {
+                        format!("[<class '{class}'>, {keys}]")
+                    }
+                    DictKind::Default(module, class) => {
+                        format!("[<class '{module}.{class}'>, {keys}]")
+                    }
+                    DictKind::Plain | DictKind::Ordered => keys,
+                };
+                (kind.name().to_owned(), context)
             }
             TreeSpec::Fields { class, kind: FieldsKind::NamedTuple, .. } => {
                 ("namedtuple".to_owned(), format!("<class '{class}'>"))
             }
-            TreeSpec::Fields { class, fields, .. } => {
-                let names: Vec<String> =
-                    fields.iter().map(|(name, _)| format!("'{name}'")).collect();
-                (last(class).to_owned(), format!("[[{}], []]", names.join(", ")))
+            TreeSpec::Fields { class, kind, fields, none } => {
+                let quoted = |names: &mut dyn Iterator<Item = &String>| {
+                    names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+                };
+                let names = quoted(&mut fields.iter().map(|(name, _)| name));
+                let context = match kind {
+                    FieldsKind::Mapping => format!("[{names}]"),
+                    _ => format!("[[{names}], [{}]]", quoted(&mut none.iter())),
+                };
+                (last(class).to_owned(), context)
             }
         };
         let _ = write!(out, "TreeSpec({name}, {context}, [");
@@ -170,11 +206,11 @@ fn last(class: &str) -> &str {
 
 impl DictKind {
     /// The name of the class.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             DictKind::Plain => "dict",
             DictKind::Ordered => "OrderedDict",
-            DictKind::Default => "defaultdict",
+            DictKind::Default(..) => "defaultdict",
         }
     }
 }
@@ -248,7 +284,7 @@ fn node(
             TreeSpec::List(children)
         }
         "torch.Size" => TreeSpec::Size(children),
-        "collections.deque" => TreeSpec::Deque(children),
+        "collections.deque" => TreeSpec::Deque(inner(context)?.as_i64(), children),
         "builtins.dict" | "torch.fx.immutable_collections.immutable_dict" => {
             TreeSpec::Dict(DictKind::Plain, entries(&inner(context)?, children)?)
         }
@@ -261,7 +297,12 @@ fn node(
                 other => other.clone(),
             };
             let keys = context.get("dict_context").cloned().unwrap_or(Value::Null);
-            TreeSpec::Dict(DictKind::Default, entries(&keys, children)?)
+            let text = |name: &str| {
+                context.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let kind =
+                DictKind::Default(text("default_factory_module"), text("default_factory_name"));
+            TreeSpec::Dict(kind, entries(&keys, children)?)
         }
         "collections.namedtuple" => {
             let class = context.as_str().unwrap_or_default().to_owned();
@@ -270,6 +311,7 @@ fn node(
                 class,
                 kind: FieldsKind::NamedTuple,
                 fields: fields(names, children)?,
+                none: Vec::new(),
             }
         }
         _ if class.starts_with("torch.return_types.") => {
@@ -279,16 +321,13 @@ fn node(
                 class,
                 kind: FieldsKind::ReturnType,
                 fields: fields(names, children)?,
+                none: Vec::new(),
             }
         }
-        _ => match data_class(context, children.len()) {
-            Some(names) => {
+        _ => match field_names(context, children.len()) {
+            Some((kind, names, none)) => {
                 let class = class.to_owned();
-                TreeSpec::Fields {
-                    class,
-                    kind: FieldsKind::DataClass,
-                    fields: fields(names, children)?,
-                }
+                TreeSpec::Fields { class, kind, fields: fields(names, children)?, none }
             }
             None => TreeSpec::Other(class.to_owned(), children),
         },
@@ -333,13 +372,18 @@ fn fields(names: Vec<String>, children: Vec<TreeSpec>) -> Result<Vec<(String, Tr
     Ok(names.into_iter().zip(children).collect())
 }
 
-/// The names of the fields that are there, in the context of a dataclass: those, and those that were `None`.
-fn data_class(context: &Value, children: usize) -> Option<Vec<String>> {
+/// The names in the context of a dataclass, of the fields that are there and of those that were `None`; or those in
+/// the context of what is a dict of its fields.
+fn field_names(context: &Value, children: usize) -> Option<(FieldsKind, Vec<String>, Vec<String>)> {
     let context = inner(context).ok()?;
-    let names = context.as_array()?.first()?.as_array()?;
-    let names: Option<Vec<String>> =
-        names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
-    names.filter(|names| names.len() == children && !names.is_empty())
+    let texts = |names: &Value| -> Option<Vec<String>> {
+        names.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+    };
+    let (kind, names, none) = match context.as_array()?.as_slice() {
+        [there, none] if there.is_array() => (FieldsKind::DataClass, texts(there)?, texts(none)?),
+        _ => (FieldsKind::Mapping, texts(&context)?, Vec::new()),
+    };
+    (names.len() == children && !names.is_empty()).then_some((kind, names, none))
 }
 
 /// The names of what the operators give that have named results.
@@ -383,9 +427,9 @@ mod tests {
         assert_eq!(spec.leaves(), 6);
         let want = "TreeSpec(tuple, None, [TreeSpec(tuple, None, [*,\n    \
                     TreeSpec(OrderedDict, ['a', 1], [*,\n      *]),\n    \
-                    TreeSpec(deque, None, [*]),\n    \
+                    TreeSpec(deque, 5, [*]),\n    \
                     TreeSpec(namedtuple, <class 'my.P'>, [*]),\n    \
-                    TreeSpec(D, [['x'], []], [*])]),\n  \
+                    TreeSpec(D, [['x'], ['y']], [*])]),\n  \
                     TreeSpec(dict, [], [])])";
         assert_eq!(spec.text(), want);
     }

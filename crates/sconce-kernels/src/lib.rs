@@ -119,6 +119,9 @@ pub use quantized::layers::{
     OutputParameters, half_linear, quantized_conv, quantized_conv_dynamic,
     quantized_conv_transpose, quantized_linear, quantized_linear_dynamic, quantized_mul,
 };
+pub use quantized::weight_only::{
+    Scaling, int4_weight_product, int8_weight_product, pack_int4_weight, scaled_product,
+};
 pub use random::continuous::{
     bernoulli_from, bernoulli_in_place, cauchy_in_place, check_deviation, empty_like,
     exponential_in_place, geometric_in_place, log_normal_in_place, normal_in_place,

@@ -31,7 +31,7 @@ pub use profile::ProfileEntry;
 pub use program::from_objects::{arguments, from_object};
 pub use program::needs::{Need, needs, needs_of};
 pub use program::prepare::Missing;
-pub use program::to_objects::to_object;
+pub use program::to_objects::{to_object, to_object_as};
 pub use sconce_kernels::Error as TensorError;
 pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,

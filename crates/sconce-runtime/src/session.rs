@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sconce_checkpoint::Value;
+use sconce_export_program::tree_spec::TreeSpec;
 use sconce_export_program::{Calling, Program};
 use sconce_ir::FunctionId;
 use sconce_kernels::Memory;
@@ -17,6 +19,7 @@ use crate::profile::ProfileEntry;
 use crate::program::needs::Need;
 use crate::program::plans::Plans;
 use crate::program::prepare::{Missing, ready};
+use crate::program::to_objects::{to_object, to_object_as};
 use crate::program::{exported, instantiate, matching};
 use crate::sink::Silent;
 use crate::value::IValue;
@@ -63,7 +66,13 @@ impl Session {
     /// As [`Self::new`], and when the program has an operator that nobody knows.
     pub fn of_program(program: &Program, options: Options) -> Result<Self, Error> {
         if !program.unknown_operators().is_empty() {
-            let what = format!("the operator {}", program.unknown_operators().join(", "));
+            let unknown = program.unknown_operators();
+            let mut what = format!("the operator {}", unknown.join(", "));
+            if unknown.iter().any(|name| name.starts_with("torch._functorch.")) {
+                what.push_str(
+                    ", which ep.run_decompositions() before torch.export.save writes out,",
+                );
+            }
             return Err(Error::Unsupported { what, range: None });
         }
         let session = Session::new(program.module(), options)?;
@@ -141,6 +150,23 @@ impl Session {
                 exported::put_together(&calling.out_spec, values)
             }
             None => result,
+        }
+    }
+
+    /// The structure of what a method gives, where that is known: `forward` of a program that was exported. Values
+    /// have named tuples as tuples, and other classes as the dict or list that they are made of.
+    pub fn structure(&self, method: &str) -> Option<&TreeSpec> {
+        self.calling.as_ref().filter(|_| method == FORWARD).map(|calling| &calling.out_spec)
+    }
+
+    /// A result of a method as an object to be saved, of the structure that the method gives it.
+    ///
+    /// # Errors
+    /// As [`crate::to_object`].
+    pub fn to_object(&self, method: &str, result: &IValue) -> Result<Value, Error> {
+        match self.structure(method) {
+            Some(structure) => to_object_as(result, structure),
+            None => to_object(result),
         }
     }
 

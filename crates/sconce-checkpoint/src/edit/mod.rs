@@ -17,7 +17,7 @@ mod value;
 
 pub use change::{CastOverflow, Change, ChangeKind};
 pub use state_dict::StateDict;
-pub use value::Value;
+pub use value::{Made, Value};
 
 use crate::object::{Graph, Object, ObjectId, Walk};
 use crate::{Error, ErrorKind};

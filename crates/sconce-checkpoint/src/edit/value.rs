@@ -5,7 +5,10 @@ use num_bigint::BigInt;
 use sconce_tensor::{Device, Tensor};
 
 use super::{Draft, StateDict};
-use crate::object::{Dict, DictKind, Graph, Node, ObjectId, TensorClass, TensorObject};
+use crate::object::{
+    ClassRef, Construction, Dict, DictKind, Graph, Instance, Node, ObjectId, TensorClass,
+    TensorObject,
+};
 
 /// A Python value to be saved: checkpoints are made of these from nothing.
 ///
@@ -55,6 +58,12 @@ pub enum Value {
     Tuple(Vec<Value>),
     /// A dict; a key that is there already keeps its place and gets the later value.
     Dict(Vec<(Value, Value)>),
+    /// A `collections.OrderedDict`.
+    OrderedDict(Vec<(Value, Value)>),
+    /// A `collections.defaultdict`: the class of new values, and the entries.
+    DefaultDict(ClassRef, Vec<(Value, Value)>),
+    /// An object of another class, as Python would make it again.
+    Instance(Box<Made>),
     /// A `torch.device`.
     Device(Device),
     /// A `torch.Tensor`. Clones of a tensor share their storage in the file too.
@@ -65,6 +74,21 @@ pub enum Value {
     Objects(Box<Draft>),
     /// One object in several places: clones of it are the same object when they are saved.
     Shared(Arc<Value>),
+}
+
+/// How Python makes an object of a class: what its `__reduce_ex__` gives.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The class.
+    pub class: ClassRef,
+    /// Whether the class is called, or its `__new__`.
+    pub construction: Construction,
+    /// What it is called with.
+    pub args: Vec<Value>,
+    /// Its `__dict__`, or what its `__setstate__` takes.
+    pub state: Option<Value>,
+    /// What is appended to it.
+    pub items: Vec<Value>,
 }
 
 impl Value {
@@ -100,13 +124,15 @@ impl Value {
 
     /// Makes the value an object of a graph.
     pub(super) fn push(self, graph: &mut Graph) -> ObjectId {
-        Pusher { graph, strs: HashMap::new(), shared: HashMap::new() }.push(self)
+        let (strs, classes, shared) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Pusher { graph, strs, classes, shared }.push(self)
     }
 }
 
 struct Pusher<'g> {
     graph: &'g mut Graph,
     strs: HashMap<String, ObjectId>,
+    classes: HashMap<String, ObjectId>,
     /// Held on to, so that no other value comes to lie at its address.
     shared: HashMap<usize, (Arc<Value>, ObjectId)>,
 }
@@ -130,20 +156,55 @@ impl Pusher<'_> {
             Value::Bytes(bytes) => Node::Bytes(bytes.into()),
             Value::List(items) => Node::List(self.all(items)),
             Value::Tuple(items) => Node::Tuple(self.all(items)),
-            Value::Dict(entries) => {
-                let mut dict = Dict::new(DictKind::Dict);
-                for (key, value) in entries {
-                    let (key, value) = (self.push(key), self.push(value));
-                    dict.insert(self.graph, key, value);
-                }
-                Node::Dict(Box::new(dict))
+            Value::Dict(entries) => self.dict(DictKind::Dict, None, entries),
+            Value::OrderedDict(entries) => self.dict(DictKind::OrderedDict, None, entries),
+            Value::DefaultDict(factory, entries) => {
+                let factory = self.class(factory);
+                self.dict(DictKind::DefaultDict, Some(factory), entries)
             }
+            Value::Instance(made) => self.instance(*made),
             Value::Tensor(held) => tensor(held, TensorClass::Tensor),
             Value::Parameter(held) => tensor(held, TensorClass::Parameter),
             Value::Objects(draft) => return self.graph.copy_from(&draft.graph, draft.root),
             Value::Shared(value) => return self.shared(value),
         };
         self.graph.push(node)
+    }
+
+    fn dict(
+        &mut self,
+        kind: DictKind,
+        factory: Option<ObjectId>,
+        entries: Vec<(Value, Value)>,
+    ) -> Node {
+        let mut dict = Dict::new(kind);
+        dict.factory = factory;
+        for (key, value) in entries {
+            let (key, value) = (self.push(key), self.push(value));
+            dict.insert(self.graph, key, value);
+        }
+        Node::Dict(Box::new(dict))
+    }
+
+    /// A class: one object however often it is named.
+    fn class(&mut self, class: ClassRef) -> ObjectId {
+        let graph = &mut *self.graph;
+        let name = class.full_name();
+        *self.classes.entry(name).or_insert_with(|| graph.push(Node::Class(Box::new(class))))
+    }
+
+    fn instance(&mut self, made: Made) -> Node {
+        let callable = self.class(made.class);
+        let args = self.push(Value::Tuple(made.args));
+        Node::Instance(Box::new(Instance {
+            callable,
+            construction: made.construction,
+            args,
+            kwargs: None,
+            states: made.state.into_iter().map(|state| self.push(state)).collect(),
+            items: self.all(made.items),
+            entries: Vec::new(),
+        }))
     }
 
     fn all(&mut self, items: Vec<Value>) -> Vec<ObjectId> {
@@ -218,6 +279,45 @@ mod tests {
         assert_eq!(root.repr(200), r"{'a': {1: 2.5}, 'b': ('a', 'x'), 'big': 7, 'n': b'\x00'}");
         let key = root.entries().next().unwrap().0;
         assert_eq!(key.id(), root.get("b").unwrap().at(0).unwrap().id(), "equal strs are one");
+    }
+
+    #[test]
+    fn objects_of_classes_are_what_python_makes_again() {
+        let class = |module: &str, name: &str| ClassRef {
+            module: module.into(),
+            name: name.into(),
+            source: None,
+        };
+        let made = |class: ClassRef, construction, args, state, items| {
+            Value::Instance(Box::new(Made { class, construction, args, state, items }))
+        };
+        let value = Value::list([
+            made(class("my", "P"), Construction::New, vec![1.into(), 2.into()], None, vec![]),
+            made(
+                class("my", "D"),
+                Construction::New,
+                vec![],
+                Some(Value::dict([("x", 1.into())])),
+                vec![],
+            ),
+            made(
+                class("collections", "deque"),
+                Construction::Call,
+                vec![Value::tuple([0; 0]), 5.into()],
+                None,
+                vec![7.into()],
+            ),
+            Value::OrderedDict(vec![("a".into(), 1.into())]),
+            Value::DefaultDict(class("builtins", "list"), vec![("k".into(), 1.into())]),
+        ]);
+        let draft = Draft::from(value);
+        let file = crate::SaveOptions::new().save_to(draft.root(), Vec::new()).unwrap();
+        let source = sconce_source::Source::from_vec("a.pt", file);
+        let back = crate::Checkpoint::from_source(source).unwrap();
+        let names: Vec<String> = back.root().iter().map(|item| item.class_name()).collect();
+        assert_eq!(names, ["my.P", "my.D", "collections.deque", "OrderedDict", "defaultdict"]);
+        let shown = back.root().repr(400);
+        assert!(shown.starts_with("[my.P(1, 2), my.D() state {'x': 1}, "), "{shown}");
     }
 
     #[test]

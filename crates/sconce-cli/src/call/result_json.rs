@@ -31,6 +31,15 @@ fn of_object(object: Object<'_>, left: &mut usize) -> Result<Value, Failure> {
         Node::List(_) | Node::Tuple(_) => {
             object.iter().map(|item| of_object(item, left)).collect::<Result<Value, Failure>>()?
         }
+        Node::Instance(_) if !object.is_empty() => {
+            object.iter().map(|item| of_object(item, left)).collect::<Result<Value, Failure>>()?
+        }
+        Node::Instance(_) if !object.attributes().is_empty() => {
+            let fields = object.attributes().into_iter().map(|(key, item)| {
+                Ok((key.as_str().unwrap_or_default().to_owned(), of_object(item, left)?))
+            });
+            Value::Object(fields.collect::<Result<_, Failure>>()?)
+        }
         Node::Dict(_) if object.entries().all(|(key, _)| key.as_str().is_some()) => {
             let entries = object.entries().map(|(key, item)| {
                 Ok((key.as_str().unwrap_or_default().to_owned(), of_object(item, left)?))

@@ -1,6 +1,6 @@
 //! Results as text: tensors as PyTorch prints them, what holds them a line for each element.
 
-use sconce::checkpoint::{Node, Object};
+use sconce::checkpoint::{DictKind, Node, Object};
 use sconce::tensor::PrintOptions;
 
 /// Characters of a line that several elements share.
@@ -25,26 +25,40 @@ fn value(object: Object<'_>, column: usize, left: &mut usize) -> String {
     if *left == 0 {
         return "...".to_owned();
     }
+    let attributes = object.attributes();
+    let name = object.class_name();
+    let name = name.rsplit('.').next().unwrap_or_default();
     let (open, close) = match object.data() {
         Node::Tensor(tensor) => {
             let text = tensor.tensor.display(&PrintOptions::default()).to_string();
             return indented(&text, column);
         }
-        Node::List(_) => ("[", "]"),
-        Node::Tuple(_) => ("(", if object.len() == 1 { ",)" } else { ")" }),
-        Node::Dict(_) => ("{", "}"),
+        Node::List(_) => ("[".to_owned(), "]"),
+        Node::Tuple(_) => ("(".to_owned(), if object.len() == 1 { ",)" } else { ")" }),
+        Node::Dict(dict) if dict.kind == DictKind::Dict => ("{".to_owned(), "}"),
+        Node::Dict(_) => (format!("{name}({{"), "})"),
+        Node::Instance(_) if name == "deque" => ("deque([".to_owned(), "])"),
+        Node::Instance(_) if !object.is_empty() || !attributes.is_empty() => {
+            (format!("{name}("), ")")
+        }
         _ => return object.repr(MOST_CHARACTERS),
     };
-    let inside = column + 1;
-    let entries = object.entries().map(|(key, item)| (Some(key), item));
+    let inside = column + open.chars().count();
+    let entries = object.entries().map(|(key, item)| (Some((key, ": ")), item));
     let items = object.iter().map(|item| (None, item));
     let all: Box<dyn Iterator<Item = _>> = match object.data() {
         Node::Dict(_) => Box::new(entries),
+        Node::Instance(_) if object.is_empty() => {
+            Box::new(attributes.into_iter().map(|(key, item)| (Some((key, "=")), item)))
+        }
         _ => Box::new(items),
     };
     let mut texts = Vec::new();
     for (key, item) in all.take(MOST_ITEMS) {
-        let key = key.map_or(String::new(), |key| format!("{}: ", key.repr(WIDTH)));
+        let key = key.map_or(String::new(), |(key, sign)| match (sign, key.as_str()) {
+            ("=", Some(name)) => format!("{name}="),
+            _ => format!("{}{sign}", key.repr(WIDTH)),
+        });
         let at = inside + key.chars().count();
         texts.push(format!("{key}{}", value(item, at, left)));
     }
@@ -81,7 +95,7 @@ pub fn kind(object: Object<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use sconce::Tensor;
-    use sconce::checkpoint::{Draft, Value};
+    use sconce::checkpoint::{ClassRef, Construction, Draft, Made, Value};
 
     use super::*;
 
@@ -103,6 +117,33 @@ mod tests {
  'words': ['a', 'b'],
  'one': (1.5,)}";
         assert_eq!(text, want);
+    }
+
+    #[test]
+    fn objects_of_classes_are_shown_by_their_names() {
+        let class = |module: &str, name: &str| ClassRef {
+            module: module.into(),
+            name: name.into(),
+            source: None,
+        };
+        let made = |class, construction, args, state, items| {
+            Value::Instance(Box::new(Made { class, construction, args, state, items }))
+        };
+        let pair =
+            made(class("my", "Pair"), Construction::New, vec![1.into(), 2.into()], None, vec![]);
+        let state = Some(Value::dict([("x", 1.into()), ("y", Value::None)]));
+        let data = made(class("my", "D"), Construction::New, vec![], state, vec![]);
+        let deque =
+            made(class("collections", "deque"), Construction::Call, vec![], None, vec![3.into()]);
+        let ordered = Value::OrderedDict(vec![("a".into(), 1.into())]);
+        for (value, want) in [
+            (pair, "Pair(1, 2)"),
+            (data, "D(x=1, y=None)"),
+            (deque, "deque([3])"),
+            (ordered, "OrderedDict({'a': 1})"),
+        ] {
+            assert_eq!(show(Draft::from(value).root()), want);
+        }
     }
 
     #[test]

@@ -30,9 +30,16 @@ const MOST_LINES: usize = 40;
 pub fn methods(record: &str, a: &str, b: &str) -> Vec<MethodDiff> {
     let module = record.strip_prefix("code/").unwrap_or(record);
     let module = module.strip_suffix(".py").unwrap_or(module).replace('/', ".");
-    let (left, right) = (units(&module, a), units(&module, b));
+    texts(&units(&module, a), &units(&module, b))
+}
+
+/// Compares texts by their names.
+pub fn texts(
+    left: &BTreeMap<String, (&'static str, String)>,
+    right: &BTreeMap<String, (&'static str, String)>,
+) -> Vec<MethodDiff> {
     let mut out = Vec::new();
-    for (name, (what, text)) in &left {
+    for (name, (what, text)) in left {
         let (change, other) = match right.get(name) {
             Some((_, other)) if other == text => continue,
             Some((_, other)) => ("changed", other.as_str()),

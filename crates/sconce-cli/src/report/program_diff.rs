@@ -1,6 +1,6 @@
 //! Whether two TorchScript archives hold the same program, as far as their records tell: code by method, constants,
 //! mobile bytecode and extra files byte for byte. Code that is written otherwise and means the same counts as
-//! different.
+//! different. Of two programs of torch.export graphs are compared line by line, then what else a program says.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,10 @@ use sconce::checkpoint::{Checkpoint, FileKind};
 use sconce::source::Limits;
 use serde::Serialize;
 
+use crate::arguments::reading::Load;
 use crate::error::Failure;
 use crate::output::{Line, Style, count};
+use crate::read::{exported, open};
 use crate::report::method_diff::{self, MethodDiff};
 
 /// The records of two programs that are not equal.
@@ -25,6 +27,9 @@ pub struct Programs {
     constants: Vec<String>,
     bytecode: Vec<String>,
     extra: Vec<String>,
+    /// Whether they are programs of torch.export.
+    #[serde(skip)]
+    exported: bool,
     /// Why nothing was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
@@ -38,8 +43,13 @@ pub fn compare(
     first: &Checkpoint,
     second: &Checkpoint,
     wanted: bool,
-    limits: &Limits,
+    load: &Load,
 ) -> Result<Option<Programs>, Failure> {
+    let is_exported = |checkpoint: &Checkpoint| checkpoint.format() == FileKind::Pt2;
+    if wanted && is_exported(first) && is_exported(second) {
+        return compare_exported(first, second, load).map(Some);
+    }
+    let limits = &open::limits(load);
     let is_program = |checkpoint: &Checkpoint| checkpoint.format() == FileKind::TorchScript;
     let note = match (is_program(first), is_program(second)) {
         (false, false) => return Ok(None),
@@ -51,7 +61,7 @@ pub fn compare(
     if note.is_some() {
         return Ok(Some(Programs { same: true, note, ..Programs::default() }));
     }
-    let archives = [open(first, limits)?, open(second, limits)?];
+    let archives = [archive(first, limits)?, archive(second, limits)?];
     let [left, right] = [records(&archives[0]), records(&archives[1])];
     let mut programs = Programs { compared: true, same: true, ..Programs::default() };
     let only_right = right.iter().filter(|(name, _)| !left.contains_key(*name));
@@ -77,7 +87,56 @@ pub fn compare(
     Ok(Some(programs))
 }
 
-fn open(checkpoint: &Checkpoint, limits: &Limits) -> Result<Archive, Failure> {
+/// Compares the programs of two `.pt2` files.
+fn compare_exported(
+    first: &Checkpoint,
+    second: &Checkpoint,
+    load: &Load,
+) -> Result<Programs, Failure> {
+    let [(left, more), (right, others)] = [parts_of(first, load)?, parts_of(second, load)?];
+    let mut programs =
+        Programs { compared: true, same: true, exported: true, ..Programs::default() };
+    programs.methods = method_diff::texts(&left, &right);
+    let only_right = others.keys().filter(|name| !more.contains_key(*name));
+    let differs = |name: &&String| more.get(*name) != others.get(*name);
+    programs.extra = more.keys().chain(only_right).filter(differs).cloned().collect();
+    programs.same = programs.methods.is_empty() && programs.extra.is_empty();
+    Ok(programs)
+}
+
+/// What a program consists of beside its tensors, by name: texts, and extra files.
+type Parts = (BTreeMap<String, (&'static str, String)>, BTreeMap<String, Vec<u8>>);
+
+fn parts_of(checkpoint: &Checkpoint, load: &Load) -> Result<Parts, Failure> {
+    let file = checkpoint.source().name();
+    let archive = exported::archive(checkpoint.source().clone(), load, file)?;
+    let failure = |error| exported::failure(error, file);
+    let program = exported::program(&archive, load, file)?;
+    let mut texts = BTreeMap::new();
+    for (name, code) in program.graph_texts().map_err(failure)? {
+        texts.insert(name, ("graph", code));
+    }
+    texts.insert("signature".to_owned(), ("part", program.signature_text()));
+    texts.insert(
+        "range constraints".to_owned(),
+        ("part", program.ranges_text().map_err(failure)?.replace(", ", "\n")),
+    );
+    texts.insert("guards".to_owned(), ("part", program.guards_code.join("\n")));
+    let (arguments, result) = program.structure_texts();
+    texts.insert("structure of arguments".to_owned(), ("part", arguments));
+    texts.insert("structure of the result".to_owned(), ("part", result));
+    texts.retain(|_, (_, text)| !text.is_empty());
+    let package = archive.package();
+    let mut extra = BTreeMap::new();
+    for (name, _) in package.extra_files() {
+        let bytes = package.record(&format!("extra/{name}"));
+        let bytes = bytes.map_err(|error| Failure::from(error).in_file(file))?;
+        extra.insert(name, bytes.to_vec());
+    }
+    Ok((texts, extra))
+}
+
+fn archive(checkpoint: &Checkpoint, limits: &Limits) -> Result<Archive, Failure> {
     let archive = Archive::open(checkpoint.source().clone(), limits);
     archive.map_err(|error| Failure::from(error).in_file(checkpoint.source().name()))
 }
@@ -142,11 +201,18 @@ impl Programs {
             return line.dim(" · ").add(Style::Warn, note);
         }
         if self.same {
-            return line.dim(" · ").add(Style::Good, "code, constants and extra files are equal");
+            let equal = match self.exported {
+                true => "programs and extra files are equal",
+                false => "code, constants and extra files are equal",
+            };
+            return line.dim(" · ").add(Style::Good, equal);
         }
         for (part, names) in self.parts() {
             if part == "code" && !self.methods.is_empty() {
-                let text = format!("code differs: {}", count(self.methods.len(), "method"));
+                let text = match self.exported {
+                    true => format!("programs differ: {}", count(self.methods.len(), "part")),
+                    false => format!("code differs: {}", count(self.methods.len(), "method")),
+                };
                 line = line.dim(" · ").add(Style::Warn, text);
             } else if !names.is_empty() {
                 let verb = if part.ends_with('s') { "differ" } else { "differs" };

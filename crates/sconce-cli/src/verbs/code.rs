@@ -31,6 +31,9 @@ pub struct CodeArgs {
     /// Show the Python that it was written as, where the archive holds it
     #[arg(long)]
     pub original: bool,
+    /// Show where each call of a .pt2 file comes from: its module and the Python lines that led to it
+    #[arg(long, conflicts_with_all = ["name", "original", "bytecode"])]
+    pub source: bool,
     /// Show the instructions of the lite interpreter, which archives for phones hold
     #[arg(long, conflicts_with_all = ["place", "method", "original"])]
     pub bytecode: bool,
@@ -61,6 +64,11 @@ pub fn run(args: &CodeArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
     let pieces = match exported(args, &file)? {
         Some(text) => vec![text],
+        None if args.source => {
+            let message = "--source is for .pt2 files";
+            let help = format!("sconce code --original {file}");
+            return Err(Failure::usage(message).in_file(&file).help(help));
+        }
         None => pieces(args, &python::module(&args.input, &args.python)?, &file)?,
     };
     if args.json {
@@ -102,7 +110,11 @@ fn exported(args: &CodeArgs, file: &str) -> Result<Option<Piece>, Failure> {
     let archive = exported::archive(source, load, file)?;
     let failure = |error| exported::failure(error, file);
     let model = archive.model(load.model.as_deref()).map_err(failure)?;
-    let text = archive.text(model).map_err(failure)?;
+    let text = match args.source {
+        true => archive.program(model).and_then(|program| program.source_text()),
+        false => archive.text(model),
+    };
+    let text = text.map_err(failure)?;
     let name = archive.package().program_record(model);
     Ok(Some(Piece { name, text: Some(text) }))
 }

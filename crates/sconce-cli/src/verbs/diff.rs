@@ -29,7 +29,7 @@ use crate::select::pick;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of two TorchScript archives the code is compared method by method, and constants, bytecode and extra files byte for \
-byte.")]
+byte; of two .pt2 files graphs, signature, ranges, guards and the structure of arguments and result, line by line.")]
 pub struct DiffArgs {
     /// The first file; - reads standard input
     #[arg(value_name = "A")]
@@ -89,7 +89,7 @@ struct Document<'a> {
     tensors_only: bool,
     counts: Counts,
     differences: Vec<Difference>,
-    /// How the programs of two TorchScript archives differ.
+    /// How the programs of two TorchScript archives or .pt2 files differ.
     programs: Option<Programs>,
 }
 
@@ -176,8 +176,7 @@ pub fn run(args: &DiffArgs, out: &mut Out, say: Say) -> Verdict {
     let differences = compare(&left, &right, args, &progress)?;
     drop(progress);
     let counts = tally(&differences);
-    let limits = open::limits(&args.load);
-    let programs = program_diff::compare(&first, &second, !args.tensors_only, &limits)?;
+    let programs = program_diff::compare(&first, &second, !args.tensors_only, &args.load)?;
     let same = differences.iter().all(|d| matches!(d.kind, Kind::Equal | Kind::Close))
         && programs.as_ref().is_none_or(|programs| programs.same);
     let (a, b) = (open::name(&args.a), open::name(&args.b));

@@ -40,6 +40,9 @@ struct Document<'a> {
     schema_version: u32,
     file: &'a str,
     operators: Vec<Row>,
+    /// Why the program cannot be run, where that is no operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -56,8 +59,8 @@ struct Row {
 
 pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     let file = open::name(&args.input.file);
-    if let Some(rows) = exported(args, &file)? {
-        return print(args, &file, rows, out);
+    if let Some((rows, wrong)) = exported(args, &file)? {
+        return print(args, &file, rows, wrong, out);
     }
     let module = python::module(&args.input, &args.python)?;
     let method = args.method.given();
@@ -83,11 +86,12 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
         runs: Some(false),
         refused: lack.refused,
     }));
-    print(args, &file, rows, out)
+    print(args, &file, rows, None, out)
 }
 
-/// The operators of a program of torch.export, if the file is one; most used first.
-fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
+/// The operators of a program of torch.export, if the file is one, most used first; and why it cannot be run where
+/// that is something other than an operator.
+fn exported(args: &OpsArgs, file: &str) -> Result<Option<(Vec<Row>, Option<String>)>, Failure> {
     let load = &args.input.load;
     if python::split(&args.input.file).is_some() || args.input.file == "-" {
         return Ok(None);
@@ -104,21 +108,22 @@ fn exported(args: &OpsArgs, file: &str) -> Result<Option<Vec<Row>>, Failure> {
     }
     let archive = exported::archive(source, load, file)?;
     let program = exported::program(&archive, load, file)?;
-    let lacking = match archive
+    let (lacking, wrong) = match archive
         .model(load.model.as_deref())
         .and_then(|model| Program::of_archive(&archive, model))
     {
-        Ok(program) => Some(lacking(program.module(), None, file)?),
-        // What cannot be run at all says so when it is run.
-        Err(_) => None,
+        Ok(program) => (Some(lacking(program.module(), None, file)?), None),
+        Err(error) => (None, Some(error.message().to_owned())),
     };
     let rows = program.targets().into_iter().map(|(target, count)| {
-        let name = target.strip_prefix("torch.ops.").unwrap_or(target).to_owned();
-        let lack = lacking.as_ref().map(|lacking| lacking.get(&full_name(&name)));
+        let operator = target.strip_prefix("torch.ops.");
+        let name = operator.unwrap_or(target).to_owned();
+        let known_as = operator.map_or(name.clone(), full_name);
+        let lack = lacking.as_ref().map(|lacking| lacking.get(&known_as));
         let refused = lack.flatten().and_then(|lack| lack.refused);
         Row { name, count, runs: lack.map(|lack| lack.is_none()), refused }
     });
-    Ok(Some(rows.collect()))
+    Ok(Some((rows.collect(), wrong)))
 }
 
 /// The name in TorchScript of an operator such as `aten.add.Tensor`.
@@ -127,9 +132,15 @@ fn full_name(target: &str) -> String {
     name.replacen('.', "::", 1)
 }
 
-fn print(args: &OpsArgs, file: &str, operators: Vec<Row>, out: &mut Out) -> Verdict {
+fn print(
+    args: &OpsArgs,
+    file: &str,
+    operators: Vec<Row>,
+    wrong: Option<String>,
+    out: &mut Out,
+) -> Verdict {
     if args.json {
-        out.json(&Document { schema_version: SCHEMA_VERSION, file, operators })?;
+        out.json(&Document { schema_version: SCHEMA_VERSION, file, operators, wrong })?;
         return Ok(Outcome::Clean);
     }
     out.use_pager();
@@ -150,7 +161,7 @@ fn print(args: &OpsArgs, file: &str, operators: Vec<Row>, out: &mut Out) -> Verd
         let places: usize = operators.iter().map(|used| used.count).sum();
         let missing = operators.iter().filter(|used| used.runs == Some(false)).count();
         let verdict = match missing {
-            _ if operators.iter().any(|used| used.runs.is_none()) => String::new(),
+            _ if wrong.is_some() => " · sconce run cannot run it".to_owned(),
             0 => " · sconce run has them all".to_owned(),
             _ => format!(" · sconce run lacks {missing} of them"),
         };
@@ -160,6 +171,9 @@ fn print(args: &OpsArgs, file: &str, operators: Vec<Row>, out: &mut Out) -> Verd
             count(places, "place")
         );
         out.line(&Line::new().dim(text))?;
+    }
+    if let Some(wrong) = wrong {
+        out.line(&Line::new().add(Style::Bad, wrong))?;
     }
     Ok(Outcome::Clean)
 }

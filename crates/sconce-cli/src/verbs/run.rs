@@ -6,7 +6,6 @@ use std::time::Instant;
 use clap::Args;
 use sconce::checkpoint::{Draft, Node, Object, SaveOptions, Value};
 use sconce::export::{write_npy, write_npz};
-use sconce::run::to_object;
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
@@ -79,7 +78,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     for arguments in &calls {
         let result = arguments.call(&mut called);
         // As the call leaves it: the next one may write to it.
-        let object = result.and_then(|result| to_object(&result));
+        let object = result.and_then(|result| session.to_object(&call.method, &result));
         results.push(object.map_err(|error| failure(error, &file))?);
     }
     let seconds = started.elapsed().as_secs_f64();
@@ -191,16 +190,18 @@ fn arrays(result: Object<'_>) -> Result<Vec<(String, Tensor)>, Failure> {
         let tensor = item.as_tensor().ok_or_else(wrong)?;
         Ok((format!("arr_{index}"), tensor.clone()))
     };
+    let named = |(key, value): (Object<'_>, Object<'_>)| match (key.as_str(), value.as_tensor()) {
+        (Some(name), Some(tensor)) => Ok((name.to_owned(), tensor.clone())),
+        _ => Err(wrong()),
+    };
     match result.data() {
         Node::Tensor(_) => std::iter::once(result).enumerate().map(numbered).collect(),
         Node::List(_) | Node::Tuple(_) => result.iter().enumerate().map(numbered).collect(),
-        Node::Dict(_) => result
-            .entries()
-            .map(|(key, value)| match (key.as_str(), value.as_tensor()) {
-                (Some(name), Some(tensor)) => Ok((name.to_owned(), tensor.clone())),
-                _ => Err(wrong()),
-            })
-            .collect(),
+        Node::Instance(_) if !result.is_empty() => {
+            result.iter().enumerate().map(numbered).collect()
+        }
+        Node::Instance(_) => result.attributes().into_iter().map(named).collect(),
+        Node::Dict(_) => result.entries().map(named).collect(),
         _ => Err(wrong()),
     }
 }

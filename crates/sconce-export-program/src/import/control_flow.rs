@@ -27,9 +27,9 @@ impl Builder {
             "with_effects" => return self.with_effects(node),
             "print" => return self.print(node),
             _ => {
-                return Err(unsupported(format!(
-                    "the higher-order operator {name} is not supported"
-                )));
+                let given: Vec<(&str, &Argument)> =
+                    node.inputs.iter().map(|input| (input.name.as_str(), &input.arg)).collect();
+                return self.unknown(&format!("higher_order::{name}"), "", &given, &node.outputs);
             }
         };
         if node.outputs.iter().all(|output| matches!(output, Argument::None(_))) {

@@ -165,7 +165,7 @@ impl Builder {
     }
 
     /// A call of an operator that is in no table: it is there to be shown, and refused before anything runs.
-    fn unknown(
+    pub(super) fn unknown(
         &mut self,
         symbol: &str,
         overload: &str,
@@ -186,6 +186,10 @@ impl Builder {
             // What it is, nobody can say: it is not called.
             inputs.extend(value.or_else(|_: Error| Ok::<_, Error>(self.none())));
         }
+        let outputs = match outputs {
+            [Argument::None(_)] => &[],
+            outputs => outputs,
+        };
         let types: Vec<Type> = outputs.iter().map(result_type).collect();
         let node = self.node(Kind::Op(full.as_str().into()), &inputs, &types);
         if !self.unknown.contains(&full) {

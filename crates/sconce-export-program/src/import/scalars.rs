@@ -5,7 +5,7 @@ use sconce_ir::{Constant, Prim, Type, ValueId};
 use super::builder::{Builder, Result, unsupported};
 use super::operators::find;
 use crate::Error;
-use crate::schema::Node;
+use crate::schema::{Argument, Node};
 
 /// What functions of two numbers are called, and the operators that compute them: of ints, of floats.
 const BINARY: &[(&str, &str, &str)] = &[
@@ -57,11 +57,9 @@ impl Builder {
             return Ok(());
         }
         if function.is_empty() || function.contains('.') {
-            let help = match target.starts_with("torch._functorch.") {
-                true => "\nep.run_decompositions() before torch.export.save writes it out",
-                false => "",
-            };
-            return Err(unsupported(format!("the function {target} is not supported{help}")));
+            let given: Vec<(&str, &Argument)> =
+                node.inputs.iter().map(|input| (input.name.as_str(), &input.arg)).collect();
+            return self.unknown(target, "", &given, &node.outputs);
         }
         let mut args = Vec::new();
         if function == "sym_sum" {

@@ -51,6 +51,75 @@ pub(crate) fn class(graph: &FxGraph<'_>, name: &str) -> String {
     out
 }
 
+/// The methods of a graph and of those in it, by name and without remarks.
+pub(crate) fn plain(graph: &FxGraph<'_>, name: &str, out: &mut Vec<(String, String)>) {
+    let code = forward(graph);
+    let lines = code.lines().filter(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("# ")
+    });
+    out.push((name.to_owned(), lines.map(|line| format!("{line}\n")).collect()));
+    for (inner, graph) in &graph.graphs {
+        plain(graph, &format!("{name}.{inner}"), out);
+    }
+}
+
+/// The calls of a graph and of those in it, with the places in Python that they come from: a heading for each
+/// place, outermost frame first.
+pub(crate) fn sources(graph: &FxGraph<'_>, name: &str, out: &mut String) {
+    out.push_str(&format!("{name}:\n"));
+    let mut last = None;
+    for node in &graph.nodes {
+        if !matches!(node.kind, Kind::Call) {
+            continue;
+        }
+        let get = |key: &str| node.metadata.and_then(|metadata| metadata.get(key));
+        let place =
+            (get("nn_module_stack").map(String::as_str).and_then(module), get("stack_trace"));
+        if last.as_ref() != Some(&place) {
+            let module = place.0.clone().unwrap_or_else(|| "no module".to_owned());
+            out.push_str(&format!("\n  # {module}\n"));
+            for line in place.1.into_iter().flat_map(|trace| trace.trim().lines()) {
+                out.push_str(&format!("  # {}\n", line.strip_prefix("  ").unwrap_or(line)));
+            }
+            if place.1.is_none() {
+                out.push_str("  # No stacktrace found for following nodes\n");
+            }
+            last = Some(place);
+        }
+        out.push_str(&format!("  {}{} = {}\n", node.name, node.note, node.target));
+    }
+    for (name, graph) in &graph.graphs {
+        out.push('\n');
+        sources(graph, name, out);
+    }
+}
+
+/// The path and the class of the module that a call is in, of a stack such as
+/// `L__self__,,my.Net;L__self___fc,fc,torch.nn.modules.linear.Linear`. Paths may have commas in brackets.
+fn module(stack: &str) -> Option<String> {
+    let (mut depth, mut start, mut parts, mut entries) = (0i64, 0, Vec::new(), Vec::new());
+    for (at, c) in stack.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ',' | ';' if depth == 0 => {
+                parts.push(&stack[start..at]);
+                start = at + 1;
+                if c == ';' {
+                    entries.push(std::mem::take(&mut parts));
+                }
+            }
+            _ => {}
+        }
+    }
+    parts.push(&stack[start..]);
+    entries.push(parts);
+    let [_, path, class] = entries.pop()?[..] else { return None };
+    let path = if path.is_empty() { "the root" } else { path };
+    Some(format!("{path}: {class}"))
+}
+
 /// All lines but the first moved in; lines without text are left empty.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -290,6 +359,16 @@ mod tests {
         assert_eq!(innermost(trace).as_deref(), Some(want));
         assert_eq!(innermost(""), None);
         assert_eq!(innermost("File \"a.py\", line x, in f\n  code"), None);
+    }
+
+    #[test]
+    fn modules_are_the_last_of_their_stack() {
+        let stack =
+            "L__self__,,__main__.M;L__self__lin,layers[0, 1].lin,torch.nn.modules.linear.Linear";
+        let want = "layers[0, 1].lin: torch.nn.modules.linear.Linear";
+        assert_eq!(module(stack).as_deref(), Some(want));
+        assert_eq!(module("L__self__,,__main__.M").as_deref(), Some("the root: __main__.M"));
+        assert_eq!(module("odd"), None);
     }
 
     #[test]

@@ -25,11 +25,7 @@ impl ExportedProgram {
     pub fn text(&self) -> Result<String, Error> {
         let mut symbols = Symbols::default();
         let module = &self.graph_module;
-        let graph = fx_graph::FxGraph::new(
-            &module.graph,
-            Some(&module.signature.input_specs),
-            &mut symbols,
-        )?;
+        let graph = self.fx_graph(&mut symbols)?;
         let code = code::class(&graph, "GraphModule");
         let signature = signature::text(&module.signature);
         let ranges = signature::ranges(self)?;
@@ -38,6 +34,44 @@ impl ExportedProgram {
             code.replace('\n', "\n    "),
             signature.replace('\n', "\n    "),
         ))
+    }
+
+    /// The `forward` of each graph by name, without the remarks that say where calls come from.
+    ///
+    /// # Errors
+    /// When a symbolic expression is none.
+    pub fn graph_texts(&self) -> Result<Vec<(String, String)>, Error> {
+        let mut out = Vec::new();
+        code::plain(&self.fx_graph(&mut Symbols::default())?, "forward", &mut out);
+        Ok(out)
+    }
+
+    /// The calls of each graph, with the modules and the stacks of Python frames that they come from.
+    ///
+    /// # Errors
+    /// When a symbolic expression is none.
+    pub fn source_text(&self) -> Result<String, Error> {
+        let mut out = String::new();
+        code::sources(&self.fx_graph(&mut Symbols::default())?, "forward", &mut out);
+        Ok(out)
+    }
+
+    /// The structures of arguments and result, as the file has them.
+    pub fn structure_texts(&self) -> (String, String) {
+        let root = self.graph_module.module_call_graph.iter().find(|entry| entry.fqn.is_empty());
+        let signature = root.and_then(|entry| entry.signature.as_ref());
+        signature.map_or_else(Default::default, |signature| {
+            let shown = |text: &str| {
+                let spec = crate::tree_spec::TreeSpec::parse(text, &|_| None);
+                spec.map_or_else(|_| text.to_owned(), |spec| spec.text())
+            };
+            (shown(&signature.in_spec), shown(&signature.out_spec))
+        })
+    }
+
+    fn fx_graph<'g>(&'g self, symbols: &mut Symbols<'g>) -> Result<fx_graph::FxGraph<'g>, Error> {
+        let module = &self.graph_module;
+        fx_graph::FxGraph::new(&module.graph, Some(&module.signature.input_specs), symbols)
     }
 
     /// The ranges of the symbols that occur in the graphs, as PyTorch prints them: `s77: VR[2, 64]`.

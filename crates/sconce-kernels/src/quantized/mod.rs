@@ -4,3 +4,4 @@ pub(crate) mod arithmetic;
 pub(crate) mod embedding;
 pub(crate) mod fake_quantize;
 pub(crate) mod layers;
+pub(crate) mod weight_only;

@@ -75,6 +75,7 @@ const TABLES: &[Table] = &[
     quantized::embedding::TABLE,
     quantized::arithmetic::TABLE,
     quantized::recurrent::TABLE,
+    quantized::weight_only::TABLE,
     elementwise::activation::TABLE,
     tensor::native_functions::TABLE,
     nn::norm::TABLE,

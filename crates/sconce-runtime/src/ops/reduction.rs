@@ -141,6 +141,18 @@ pub(crate) const TABLE: Table = &[
     op("aten::histogramdd", "-", |_, args| {
         histogramdd(&args, args.ints(1)?.into_iter().map(Bins::Count).collect())
     }),
+    op("aten::_histogramdd_bin_edges", "-", |_, args| {
+        let bins = args.ints(1)?.into_iter().map(Bins::Count).collect();
+        histogramdd_part(&args, bins, 1, true)
+    }),
+    op("aten::_histogramdd_from_bin_cts", "-", |_, args| {
+        let bins = args.ints(1)?.into_iter().map(Bins::Count).collect();
+        histogramdd_part(&args, bins, 1, false)
+    }),
+    op("aten::_histogramdd_from_bin_tensors", "-", |_, args| {
+        let bins = args.tensors(1)?.into_iter().map(Bins::Edges).collect();
+        histogramdd_part(&args, bins, 0, false)
+    }),
     op("aten::histogramdd", "int_bins", |_, args| {
         let width = args.tensor(0)?.size(-1).map_err(kernel)?;
         let width = usize::try_from(width).unwrap_or(0).min(1 << 16);
@@ -399,6 +411,19 @@ fn histogramdd(args: &Args<'_>, bins: Vec<Bins>) -> Result {
             .map_err(kernel)?;
     let edges = IValue::list(Type::Tensor, edges.into_iter().map(IValue::Tensor).collect());
     Ok(IValue::tuple(vec![IValue::Tensor(counts), edges]))
+}
+
+/// Counts or edges alone.
+fn histogramdd_part(args: &Args<'_>, bins: Vec<Bins>, ranged: usize, edges: bool) -> Result {
+    let range = if ranged == 1 { args.optional_reals(2)? } else { None };
+    let (weight, density) = (args.optional_tensor(2 + ranged)?, args.bool(3 + ranged)?);
+    let (counts, found) =
+        kernels::histogramdd(args.tensor(0)?, &bins, range.as_deref(), weight, density)
+            .map_err(kernel)?;
+    Ok(match edges {
+        true => IValue::list(Type::Tensor, found.into_iter().map(IValue::Tensor).collect()),
+        false => IValue::Tensor(counts),
+    })
 }
 
 /// How far apart samples are along the dimensions of a gradient.

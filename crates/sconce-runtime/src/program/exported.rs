@@ -85,7 +85,7 @@ fn flatten(spec: &TreeSpec, value: &IValue, out: &mut Vec<IValue>) -> bool {
             IValue::Tuple(tuple) => flatten_all(specs, &tuple.items, out),
             _ => false,
         },
-        TreeSpec::List(specs) | TreeSpec::Deque(specs) => match value {
+        TreeSpec::List(specs) | TreeSpec::Deque(_, specs) => match value {
             IValue::List(list) => flatten_all(specs, &list.read().items, out),
             _ => false,
         },
@@ -104,10 +104,13 @@ fn flatten(spec: &TreeSpec, value: &IValue, out: &mut Vec<IValue>) -> bool {
             }
             _ => false,
         },
-        TreeSpec::Fields { fields, .. } => match value {
+        TreeSpec::Fields { fields, none, .. } => match value {
             IValue::Dict(dict) => {
                 let dict = dict.read();
-                dict.len() == fields.len()
+                let is_none = |name: &&String| {
+                    matches!(dict.get(&IValue::str(name.as_str())), Some(IValue::None))
+                };
+                dict.len() == fields.len() + none.iter().filter(is_none).count()
                     && fields.iter().all(|(name, spec)| {
                         let item = dict.get(&IValue::str(name.as_str())).cloned();
                         item.is_some_and(|item| flatten(spec, &item, out))
@@ -177,11 +180,11 @@ fn unflatten(spec: &TreeSpec, values: &mut impl Iterator<Item = IValue>) -> Resu
         TreeSpec::Tuple(specs) | TreeSpec::Size(specs) | TreeSpec::Other(_, specs) => {
             IValue::tuple(all(specs, values)?)
         }
-        TreeSpec::List(specs) | TreeSpec::Deque(specs) => {
+        TreeSpec::List(specs) | TreeSpec::Deque(_, specs) => {
             let items = all(specs, values)?;
             IValue::list(common_type(&items), items)
         }
-        TreeSpec::Dict(DictKind::Plain | DictKind::Ordered | DictKind::Default, entries) => {
+        TreeSpec::Dict(_, entries) => {
             let mut made = Vec::with_capacity(entries.len());
             for (key, spec) in entries {
                 let key = key_value(key).ok_or_else(none_key)?;
@@ -189,11 +192,17 @@ fn unflatten(spec: &TreeSpec, values: &mut impl Iterator<Item = IValue>) -> Resu
             }
             IValue::dict(made).ok_or_else(none_key)?
         }
-        TreeSpec::Fields { kind: FieldsKind::DataClass, fields, .. } => {
-            let mut made = Vec::with_capacity(fields.len());
+        TreeSpec::Fields {
+            kind: FieldsKind::DataClass | FieldsKind::Mapping,
+            fields,
+            none,
+            ..
+        } => {
+            let mut made = Vec::with_capacity(fields.len() + none.len());
             for (name, spec) in fields {
                 made.push((IValue::str(name.as_str()), unflatten(spec, values)?));
             }
+            made.extend(none.iter().map(|name| (IValue::str(name.as_str()), IValue::None)));
             IValue::dict(made).ok_or_else(none_key)?
         }
         TreeSpec::Fields { class, fields, .. } => {
@@ -286,6 +295,7 @@ mod tests {
             class: "my.Pair".into(),
             kind: FieldsKind::NamedTuple,
             fields: vec![("x".into(), leaf.clone()), ("y".into(), leaf.clone())],
+            none: Vec::new(),
         };
         let spec =
             TreeSpec::Tuple(vec![leaf.clone(), TreeSpec::List(vec![leaf.clone(); 2]), dict, pair]);

@@ -1,7 +1,7 @@
 //! What `torch.save` wrote as values of a program.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_checkpoint::{Node, Object, ObjectId};
+use sconce_checkpoint::{Construction, Node, Object, ObjectId};
 use sconce_ir::Type;
 use sconce_kernels::Importer;
 
@@ -127,10 +127,62 @@ impl Reader {
                 Ok(tensor) => IValue::Tensor(tensor),
                 Err(error) => return wrong(format!("cannot be used: {}", error.message())),
             },
-            _ => {
-                let class = object.class_name();
-                return wrong(format!("is of the class {class}, which cannot be passed"));
+            _ => match self.of_class(object, place, depth)? {
+                Some(value) => value,
+                None => {
+                    let class = object.class_name();
+                    return wrong(format!("is of the class {class}, which cannot be passed"));
+                }
+            },
+        })
+    }
+}
+
+/// An object that stands for nothing but what it holds: a named tuple is a tuple, a `collections.deque` a list,
+/// an object with attributes and nothing else (a dataclass) a dict of them. Nothing of a class is looked up.
+impl Reader {
+    fn of_class(
+        &mut self,
+        object: Object<'_>,
+        place: &str,
+        depth: usize,
+    ) -> Result<Option<IValue>, Error> {
+        let Node::Instance(instance) = object.data() else { return Ok(None) };
+        if instance.kwargs.is_some() || !instance.entries.is_empty() {
+            return Ok(None);
+        }
+        let args = object.other(instance.args);
+        let made = (instance.construction, instance.states.as_slice(), instance.items.as_slice());
+        Ok(match made {
+            (Construction::New, [], []) if !args.is_empty() => {
+                Some(IValue::tuple(self.items(args, place, depth)?))
             }
+            (Construction::New, [state], []) if args.is_empty() => {
+                let state = object.other(*state);
+                match state.data() {
+                    Node::Dict(_) => Some(self.make(state, place, depth + 1)?),
+                    _ => None,
+                }
+            }
+            (Construction::Call, [], items) if object.class_name() == "collections.deque" => {
+                let mut values = Vec::with_capacity(items.len());
+                for (index, &item) in items.iter().enumerate() {
+                    let place = format!("{place}[{index}]");
+                    values.push(self.read(object.other(item), &place, depth + 1)?);
+                }
+                Some(IValue::from(values))
+            }
+            (Construction::Call, [], [])
+                if object.class_name().starts_with("torch.return_types.") =>
+            {
+                match args.at(0) {
+                    Some(items) if matches!(items.data(), Node::Tuple(_)) => {
+                        Some(IValue::tuple(self.items(items, place, depth)?))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Values of a program as objects that `torch.save` would write.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_checkpoint::Value;
+use sconce_checkpoint::{ClassRef, Construction, Made, Value};
+use sconce_export_program::tree_spec::{DictKind, FieldsKind, TreeSpec};
 use sconce_kernels::Exporter;
 
 use crate::Error;
@@ -18,8 +19,22 @@ const MAX_DEPTH: usize = 200;
 /// When the value is or holds what only the program has: an object of its classes, a member of its
 /// enums; holds itself, or is nested deeper than those who read it again go.
 pub fn to_object(value: &IValue) -> Result<Value, Error> {
+    write(value, None)
+}
+
+/// The result of an exported program as an object to be saved, of the structure that the program gives it: an
+/// `OrderedDict`, a named tuple, a dataclass are what they are in PyTorch. Objects of classes other than
+/// `OrderedDict` are read again by who knows the class, with `weights_only=False`.
+///
+/// # Errors
+/// As [`to_object`].
+pub fn to_object_as(value: &IValue, structure: &TreeSpec) -> Result<Value, Error> {
+    write(value, Some(structure))
+}
+
+fn write(value: &IValue, structure: Option<&TreeSpec>) -> Result<Value, Error> {
     let mut writer = Writer::default();
-    let mut made = writer.begin(value.clone())?;
+    let mut made = writer.begin(value.clone(), structure)?;
     loop {
         let Some(open) = writer.open.last_mut() else {
             // Nothing is open when the outermost value is made.
@@ -27,24 +42,25 @@ pub fn to_object(value: &IValue) -> Result<Value, Error> {
         };
         open.made.extend(made.take());
         made = match open.next() {
-            Some(item) => writer.begin(item)?,
+            Some((item, structure)) => writer.begin(item, structure)?,
             None => writer.end(),
         };
     }
 }
 
 #[derive(Default)]
-struct Writer {
+struct Writer<'s> {
     exporter: Exporter,
     /// Containers by address. What they belong to is held by the caller.
     known: FxHashMap<usize, Value>,
     /// Containers whose items are being made, outermost first.
-    open: Vec<Open>,
+    open: Vec<Open<'s>>,
     addresses: FxHashSet<usize>,
 }
 
-struct Open {
+struct Open<'s> {
     value: IValue,
+    structure: Option<&'s TreeSpec>,
     address: usize,
     next: usize,
     /// The value of the dict's entry whose key has been given.
@@ -52,11 +68,13 @@ struct Open {
     made: Vec<Value>,
 }
 
-impl Open {
-    /// The next of what it holds; of dicts keys and values in turn.
-    fn next(&mut self) -> Option<IValue> {
+impl<'s> Open<'s> {
+    /// The next of what it holds, and its structure; of dicts keys and values in turn.
+    fn next(&mut self) -> Option<(IValue, Option<&'s TreeSpec>)> {
         if let Some(value) = self.after_key.take() {
-            return Some(value);
+            // One item of `made` for each key and value before it, and one for its key.
+            let index = self.made.len() / 2;
+            return Some((value, self.structure.and_then(|of| of.child(index))));
         }
         let item = match &self.value {
             IValue::List(list) => list.read().items.get(self.next).cloned(),
@@ -73,15 +91,23 @@ impl Open {
             }
             _ => None,
         };
+        let structure = match self.value {
+            IValue::Dict(_) => None,
+            _ => self.structure.and_then(|of| of.child(self.next)),
+        };
         self.next += 1;
-        item
+        item.map(|item| (item, structure))
     }
 }
 
-impl Writer {
+impl<'s> Writer<'s> {
     /// The object of a value that holds no others, or that is known; `None` where what it holds is made
     /// first.
-    fn begin(&mut self, mut value: IValue) -> Result<Option<Value>, Error> {
+    fn begin(
+        &mut self,
+        mut value: IValue,
+        structure: Option<&'s TreeSpec>,
+    ) -> Result<Option<Value>, Error> {
         while let IValue::Future(future) = &value {
             value = match &future.outcome {
                 Ok(value) => value.clone(),
@@ -103,20 +129,21 @@ impl Writer {
         if !self.addresses.insert(address) {
             return Err(unsupported("a result that holds itself"));
         }
-        self.open.push(Open { value, address, next: 0, after_key: None, made: Vec::new() });
+        let (after_key, made) = (None, Vec::new());
+        self.open.push(Open { value, structure, address, next: 0, after_key, made });
         Ok(None)
     }
 
     /// The object of the innermost container, all that it holds being made.
     fn end(&mut self) -> Option<Value> {
-        let Open { value, address, made, .. } = self.open.pop()?;
+        let Open { value, structure, address, made, .. } = self.open.pop()?;
         let object = match value {
-            IValue::List(_) => Value::List(made),
-            IValue::Tuple(_) => Value::Tuple(made),
+            IValue::List(_) => list(made, structure),
+            IValue::Tuple(_) => tuple(made, structure),
             _ => {
                 let mut made = made.into_iter();
                 let pairs = std::iter::from_fn(|| Some((made.next()?, made.next()?)));
-                Value::Dict(pairs.collect())
+                dict(pairs.collect(), structure)
             }
         };
         let object = object.shared();
@@ -149,6 +176,67 @@ impl Writer {
             }
         })
     }
+}
+
+/// What a program gives as a list, of the structure that it has.
+fn list(items: Vec<Value>, structure: Option<&TreeSpec>) -> Value {
+    let Some(TreeSpec::Deque(most, _)) = structure else { return Value::List(items) };
+    let args = most.map(|most| vec![Value::Tuple(Vec::new()), Value::Int(most)]);
+    Value::Instance(Box::new(Made {
+        class: class("collections", "deque"),
+        construction: Construction::Call,
+        args: args.unwrap_or_default(),
+        state: None,
+        items,
+    }))
+}
+
+fn tuple(items: Vec<Value>, structure: Option<&TreeSpec>) -> Value {
+    let (class, construction, args) = match structure {
+        Some(TreeSpec::Size(_)) => {
+            (class("torch", "Size"), Construction::Call, vec![Value::Tuple(items)])
+        }
+        Some(TreeSpec::Fields { class, kind, .. }) => match (class_of(class), kind) {
+            (Some(class), FieldsKind::NamedTuple) => (class, Construction::New, items),
+            (Some(class), FieldsKind::ReturnType) => {
+                let args = vec![Value::Tuple(items), Value::Dict(Vec::new())];
+                (class, Construction::Call, args)
+            }
+            _ => return Value::Tuple(items),
+        },
+        _ => return Value::Tuple(items),
+    };
+    let made = Made { class, construction, args, state: None, items: Vec::new() };
+    Value::Instance(Box::new(made))
+}
+
+fn dict(entries: Vec<(Value, Value)>, structure: Option<&TreeSpec>) -> Value {
+    match structure {
+        Some(TreeSpec::Dict(DictKind::Ordered, _)) => Value::OrderedDict(entries),
+        Some(TreeSpec::Dict(DictKind::Default(module, name), _)) => {
+            Value::DefaultDict(class(module, name), entries)
+        }
+        Some(TreeSpec::Fields { class, kind: FieldsKind::DataClass, .. }) => {
+            let Some(class) = class_of(class) else { return Value::Dict(entries) };
+            Value::Instance(Box::new(Made {
+                class,
+                construction: Construction::New,
+                args: Vec::new(),
+                state: Some(Value::Dict(entries)),
+                items: Vec::new(),
+            }))
+        }
+        _ => Value::Dict(entries),
+    }
+}
+
+/// The class of a name such as `my.Pair`; `None` where it has no module.
+fn class_of(name: &str) -> Option<ClassRef> {
+    name.rsplit_once('.').map(|(module, name)| class(module, name))
+}
+
+fn class(module: &str, name: &str) -> ClassRef {
+    ClassRef { module: module.into(), name: name.into(), source: None }
 }
 
 fn unsupported(what: &str) -> Error {
@@ -188,6 +276,56 @@ mod tests {
             matches!(back[4].get("a"), Some(IValue::Complex(re, im)) if (re, im) == (1.0, -2.0))
         );
         assert!(matches!(&back[5], IValue::Device(name) if &**name == "cuda:1"));
+    }
+
+    #[test]
+    fn results_are_of_the_structure_that_the_program_gives_them() {
+        let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+        let of = |class: &str, context: &str| {
+            format!(r#"{{"type": "{class}", "context": {context}, "children_spec": [{leaf}]}}"#)
+        };
+        let parts = [
+            of("collections.OrderedDict", r#""[\"a\"]""#),
+            of("collections.deque", r#""5""#),
+            of("collections.namedtuple", r#""my.P""#),
+            of("my.D", r#""[[\"x\"], [\"y\"]]""#),
+            of(
+                "collections.defaultdict",
+                r#"{"default_factory_module": "builtins", "default_factory_name": "list", "dict_context": ["k"]}"#,
+            ),
+            of("torch.return_types.max", r#""null""#),
+            of("torch.Size", r#""null""#),
+            of("transformers.Output", r#""[\"x\"]""#),
+            leaf.to_owned(),
+        ];
+        let tuple = r#"[1, {"type": "builtins.tuple", "context": "null", "children_spec": ["#;
+        let text = format!("{tuple}{}]}}]", parts.join(", "));
+        let spec = TreeSpec::parse(&text, &|_| Some(vec!["first".to_owned()])).unwrap();
+        let values = (0..9).map(IValue::Int).collect();
+        let value = crate::program::exported::put_together(&spec, values).unwrap();
+        let draft = Draft::from(to_object_as(&value, &spec).unwrap());
+        let names: Vec<String> = draft.root().iter().map(|item| item.class_name()).collect();
+        let want = [
+            "OrderedDict",
+            "collections.deque",
+            "my.P",
+            "my.D",
+            "defaultdict",
+            "torch.return_types.max",
+            "torch.Size",
+            "dict",
+            "int",
+        ];
+        assert_eq!(names, want);
+        assert_eq!(draft.root().at(3).unwrap().repr(99), "my.D() state {'x': 3, 'y': None}");
+        assert_eq!(draft.root().at(0).unwrap().repr(99), "OrderedDict({'a': 0})");
+        // What is written is taken for arguments, too.
+        let back = from_object(draft.root().at(2).unwrap()).unwrap().items().unwrap();
+        assert!(matches!(back[..], [IValue::Int(2)]));
+        let fields = from_object(draft.root().at(3).unwrap()).unwrap();
+        assert!(matches!(fields.get("x"), Some(IValue::Int(3))));
+        let queue = from_object(draft.root().at(1).unwrap()).unwrap();
+        assert!(matches!(&queue, IValue::List(list) if list.read().items.len() == 1));
     }
 
     #[test]

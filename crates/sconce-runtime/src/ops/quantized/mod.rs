@@ -5,3 +5,4 @@ pub(crate) mod embedding;
 pub(crate) mod fake_quantize;
 pub(crate) mod layers;
 pub(crate) mod recurrent;
+pub(crate) mod weight_only;
