@@ -70,11 +70,12 @@ pub fn run<'py>(
     file: &str,
     work: impl FnOnce() -> Result<Plain, Error> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match detached(py, work)? {
-        Ok(result) => to_python(py, result),
-        Err(Error::Interrupted) => {
-            Err(options::raised().unwrap_or_else(|| error::of_run(py, Error::Interrupted, file)))
-        }
-        Err(failed) => Err(error::of_run(py, failed, file)),
+    // What an earlier call left belongs to nobody.
+    drop(options::raised());
+    let result = detached(py, work)?;
+    match (result, options::raised()) {
+        (Ok(_) | Err(Error::Interrupted), Some(raised)) => Err(raised),
+        (Ok(result), None) => to_python(py, result),
+        (Err(failed), _) => Err(error::of_run(py, failed, file)),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use sconce::run::{Limits, Missing, Options, Poll};
+use sconce::run::{Limits, Missing, Options, Poll, Sink};
 
 /// The keywords of `jit.load` and `ScriptModule.session`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +16,28 @@ pub struct CallOptions {
     pub optimize: bool,
     pub strict: bool,
     pub seed: Option<u64>,
+}
+
+/// Where a program's output goes: what it prints to `sys.stdout`, its warnings to `warnings.warn`.
+struct PythonsStreams;
+
+impl Sink for PythonsStreams {
+    fn print(&mut self, text: &str) {
+        told(|py| py.import("sys")?.getattr("stdout")?.call_method1("write", (text,)).map(drop));
+    }
+
+    fn warn(&mut self, message: &str) {
+        told(|py| py.import("warnings")?.call_method1("warn", (message,)).map(drop));
+    }
+}
+
+/// Tells Python something. What it raises then ends the call, at the next look at the signals.
+fn told(tell: impl FnOnce(Python<'_>) -> PyResult<()>) {
+    Python::attach(|py| {
+        if let Err(raised) = tell(py) {
+            RAISED.set(Some(raised));
+        }
+    });
 }
 
 thread_local! {
@@ -45,7 +67,8 @@ impl CallOptions {
         limits.steps = self.max_steps.unwrap_or(u64::MAX);
         let memory = self.max_memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
-        Options { limits, missing, memory, optimize: self.optimize, ..Options::default() }
+        let sink = Some(Box::new(PythonsStreams) as Box<dyn Sink>);
+        Options { limits, missing, memory, sink, optimize: self.optimize, ..Options::default() }
     }
 }
 
@@ -58,6 +81,9 @@ fn check_seconds(seconds: f64) -> PyResult<()> {
 
 /// Whether no signal's handler raised anything. On other threads than Python's first there is never one.
 fn signals_are_quiet() -> bool {
+    if RAISED.with_borrow(Option::is_some) {
+        return false;
+    }
     Python::attach(|py| match py.check_signals() {
         Ok(()) => true,
         Err(raised) => {
