@@ -99,7 +99,8 @@ pub fn of_library(py: Python<'_>, error: impl Into<Error>, file: &str) -> PyErr 
         return os_error(py, code, &path.to_string_lossy());
     }
     let program = matches!(&error, Error::Script(_))
-        || matches!(&error, Error::TorchScript(error) if error.program().is_some());
+        || matches!(&error, Error::TorchScript(error)
+            if error.program().is_some() || error.kind() == ErrorKind::Caller);
     let of_limit = matches!(error.kind(), ErrorKind::Limit);
     let failure = sconce_cli::failure_of(error, file);
     match (program, of_limit) {

@@ -20,11 +20,11 @@ import sconce
 
 def test_a_call_is_pytorch_s(classifier, x):
     ours, theirs = sconce.jit.load(classifier), torch.jit.load(classifier)
-    want = theirs(torch.from_numpy(x)).numpy()
+    want = theirs(torch.from_numpy(x)).detach().numpy()
     for given in [x, torch.from_numpy(x), torch.from_numpy(x).requires_grad_(), x.tolist(), np.asfortranarray(x),
                   x[::-1][:1], x.astype(">f4")]:
         assert np.allclose(np.asarray(ours(given)), want, atol=1e-6)
-    assert np.allclose(ours.forward(x, rounds=2), theirs(torch.from_numpy(x), rounds=2).numpy(), atol=1e-6)
+    assert np.allclose(ours.forward(x, rounds=2), theirs(torch.from_numpy(x), rounds=2).detach().numpy(), atol=1e-6)
     assert ours.name_of(2) == theirs.name_of(2) == "bird"
     assert np.allclose(ours(sconce.load(_saved(x))), want, atol=1e-6)
 

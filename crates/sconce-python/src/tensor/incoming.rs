@@ -20,11 +20,6 @@ pub fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, 
     Ok(found.and_then(|module| module.cast_into::<PyModule>().ok()))
 }
 
-/// NumPy, where the program has imported it.
-pub fn numpy_if_imported(py: Python<'_>) -> PyResult<Option<Bound<'_, PyModule>>> {
-    imported(py, "numpy")
-}
-
 /// What an argument that is to be a tensor stands for: [`tensor_like`], or numbers.
 pub fn tensor_from(given: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     match tensor_like(given)? {
