@@ -14,6 +14,44 @@ _Path: TypeAlias = str | PathLike[str]
 _Input: TypeAlias = _Path | bytes | bytearray | memoryview | _Readable
 _Kind: TypeAlias = str
 
+__all__ = [
+    "ArgumentError",
+    "File",
+    "FormatError",
+    "Global",
+    "Identity",
+    "InternalError",
+    "LimitError",
+    "MemoryLimitError",
+    "Object",
+    "SconceError",
+    "ScriptError",
+    "Size",
+    "Slice",
+    "Tensor",
+    "TensorError",
+    "TimeLimitError",
+    "UnsupportedError",
+    "WeightsOnlyError",
+    "__version__",
+    "convert",
+    "device",
+    "dtype",
+    "get_num_threads",
+    "globals",
+    "identify",
+    "jit",
+    "layout",
+    "load",
+    "open",
+    "qscheme",
+    "safe_open",
+    "save",
+    "scan",
+    "set_num_threads",
+    "verify",
+]
+
 __version__: str
 
 class SconceError(Exception):

@@ -4,6 +4,8 @@ from typing import Any, final
 
 from . import Tensor, _Input, _Path, _Writable
 
+__all__ = ["ScriptMethod", "ScriptModule", "Session", "load", "save", "script"]
+
 @final
 class ScriptMethod:
     @property
