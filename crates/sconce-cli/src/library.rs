@@ -36,8 +36,7 @@ pub struct Called {
 /// assert_eq!(sconce_cli::call(["info".into(), "missing.pt".into()], None).code, 2);
 /// ```
 pub fn call(args: impl IntoIterator<Item = OsString>, input: Option<Source>) -> Called {
-    let words: Vec<OsString> =
-        std::iter::once(OsString::from("sconce")).chain(args.into_iter()).collect();
+    let words: Vec<OsString> = std::iter::once(OsString::from("sconce")).chain(args).collect();
     // Verbs hand work to rayon's threads; those of a parent are not there after a fork.
     match sconce::archive::process_pool() {
         Some(pool) => pool.install(|| called(words, input)),
