@@ -6,6 +6,7 @@
 #![allow(
     unreachable_pub,
     missing_docs,
+    unnameable_types,
     reason = "the public surface is Python's, documented in the stubs"
 )]
 

@@ -94,7 +94,7 @@ fn read(
     } else if let Ok(list) = given.cast::<PyList>() {
         list.iter().map(|item| inner(&item)).collect::<PyResult<_>>().map(Plain::List)
     } else if let Ok(tuple) = given.cast::<PyTuple>() {
-        let sizes = given.get_type().name()?.to_string() == "Size";
+        let sizes = given.get_type().name()? == "Size";
         if sizes {
             return Ok(Plain::Ints(given.extract()?));
         }
@@ -129,7 +129,7 @@ fn read(
 
 fn is_of(given: &Bound<'_, PyAny>, module: &str, name: &str) -> PyResult<bool> {
     let class = given.get_type();
-    Ok(class.name()?.to_string() == name && class.getattr("__module__")?.to_string() == module)
+    Ok(class.name()? == name && class.getattr("__module__")?.eq(module)?)
 }
 
 /// A value for a program.

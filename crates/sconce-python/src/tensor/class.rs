@@ -319,9 +319,7 @@ impl PyTensor {
         guarded(py, || detached(py, || self.tensor.display(&PrintOptions::default()).to_string()))
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'static str, Vec<i64>, bool))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, tensor) = (slf.py(), &slf.get().tensor);
         let rebuild = py.import("sconce._sconce")?.getattr("_rebuild_tensor")?;
         if tensor.quantizer().is_some() {
@@ -336,7 +334,8 @@ impl PyTensor {
         })?;
         let bytes = PyBytes::new(py, &bytes);
         let (name, sizes) = (tensor.dtype().name(), tensor.sizes().to_vec());
-        Ok((rebuild, (bytes, name, sizes, tensor.requires_grad())))
+        let fields = (bytes, name, sizes, tensor.requires_grad());
+        Ok((rebuild, fields).into_pyobject(py)?.into_any())
     }
 }
 
