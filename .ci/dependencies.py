@@ -54,7 +54,9 @@ def permitted(expression: str, allowed: set[str]) -> bool:
 def main() -> int:
     rules = tomllib.loads((ROOT / "deny.toml").read_text())
     allowed = set(rules["licenses"]["allow"])
-    banned = set(rules["bans"]["deny"])
+    bans = [{"crate": ban} if isinstance(ban, str) else ban for ban in rules["bans"]["deny"]]
+    # Crates that may be used by some alone.
+    banned = {ban["crate"]: set(ban.get("wrappers", [])) for ban in bans}
     registries = {f"registry+{url}" for url in rules["sources"]["allow-registry"]}
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
     packages = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)["packages"]
@@ -64,8 +66,11 @@ def main() -> int:
         licence = package["license"]
         if licence is None or not permitted(licence, allowed):
             wrong.append(f"{name}: licence {licence}")
-        if package["name"] in banned:
+        if not banned.get(package["name"], {name}):
             wrong.append(f"{name}: banned")
+        for used in {dependency["name"] for dependency in package["dependencies"]} & set(banned):
+            if banned[used] and package["name"] not in banned[used]:
+                wrong.append(f"{name}: may not use {used}")
         if package["source"] is not None and package["source"] not in registries:
             wrong.append(f"{name}: from {package['source']}")
         if package["source"] is None and not (package["description"] and package["readme"] and package["categories"]):

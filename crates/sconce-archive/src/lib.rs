@@ -29,6 +29,8 @@ mod deflate;
 mod directory;
 mod error;
 mod inflate;
+#[cfg(feature = "parallel")]
+mod process_pool;
 mod serialization_id;
 mod tar;
 pub mod verify;
@@ -37,6 +39,8 @@ mod writer;
 pub use archive::{Archive, Version};
 pub use directory::{Directory, Entry, Method};
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "parallel")]
+pub use process_pool::process_pool;
 pub use serialization_id::{NameSet, serialization_id};
 pub use tar::{TarArchive, TarMember};
 pub use writer::{

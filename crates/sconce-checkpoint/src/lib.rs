@@ -45,7 +45,7 @@ mod weights_only;
 
 pub use allow_list::AllowList;
 pub use checkpoint::Checkpoint;
-pub use edit::{CastOverflow, Change, ChangeKind, Draft, Made, StateDict, Value};
+pub use edit::{Builder, CastOverflow, Change, ChangeKind, Draft, Made, StateDict, Value};
 pub use error::{Error, ErrorKind};
 pub use formats::{export, pickle_limits, pickled_tensors, pt2};
 pub use globals::{GlobalUse, unsafe_globals};

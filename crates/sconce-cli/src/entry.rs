@@ -20,15 +20,29 @@ use crate::select::suggest;
 
 const USAGE: u8 = 3;
 
+/// How a verb is called by a program: plainly.
+pub const OPTIONS_OF_A_CALL: OutOptions = OutOptions {
+    color: ColorChoice::Never,
+    no_pager: true,
+    wide: true,
+    exact_sizes: false,
+    quiet: true,
+};
+
 /// Runs the program. Whatever happens inside, the exit code is 0 to 3, or 128 and the number of a signal.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = env::args_os().collect();
+    ExitCode::from(main_from(env::args_os().collect()))
+}
+
+/// [`main`] for whoever reads the command line and ends the process: `args` begin with the name of the program. Sets
+/// handlers of signals and a panic hook, so that nothing else is to run in this process.
+pub fn main_from(args: Vec<OsString>) -> u8 {
     let color = early_color(&args);
     panic::set_hook(Box::new(move |info| end_after_panic(info, color)));
     interrupt::install();
     #[cfg(target_os = "linux")]
     fault::install();
-    ExitCode::from(command(args, color))
+    command(args, color)
 }
 
 /// Reports a panic, and ends the process from whichever thread it is in.
@@ -119,7 +133,7 @@ fn is_verb(word: &str) -> bool {
 }
 
 /// Makes `sconce FILE` mean `sconce info FILE`.
-fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
+pub fn with_verb(mut args: Vec<OsString>) -> Vec<OsString> {
     if let Some(at) = first_word(&args)
         && !args[at].to_str().is_some_and(is_verb)
     {

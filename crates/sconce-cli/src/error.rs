@@ -43,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) offset: Option<u64>,
     pub(crate) notes: Vec<String>,
     pub(crate) help: Option<String>,
+    pub(crate) kind: Option<sconce::ErrorKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,7 @@ impl Failure {
             offset: None,
             notes: Vec::new(),
             help: None,
+            kind: None,
         }))
     }
 
@@ -115,6 +117,32 @@ impl Failure {
         self
     }
 
+    /// Says whose fault it is.
+    pub(crate) fn of_kind(mut self, kind: sconce::ErrorKind) -> Failure {
+        self.0.kind = Some(kind);
+        self
+    }
+
+    /// Whose fault it is, where that is known.
+    pub fn kind(&self) -> Option<sconce::ErrorKind> {
+        self.0.kind
+    }
+
+    /// The file, as it was named.
+    pub fn file_name(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+
+    /// What led to it.
+    pub fn notes(&self) -> &[String] {
+        &self.0.notes
+    }
+
+    /// What to do next.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
     /// The message alone.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -156,6 +184,7 @@ impl From<sconce::archive::Error> for Failure {
     fn from(error: sconce::archive::Error) -> Failure {
         let failure =
             Failure::unreadable(error.message()).in_record(error.record_name()).at(error.offset());
+        let failure = failure.of_kind(sconce::Error::from(error.clone()).kind());
         match error.detail() {
             Some(detail) => failure.note(detail),
             None => failure,
@@ -170,6 +199,7 @@ impl From<sconce::checkpoint::Error> for Failure {
             _ => Failure::unreadable(error.message()),
         };
         let mut failure = failure.in_record(error.record()).at(error.offset());
+        failure.0.kind = Some(error.kind());
         failure.0.file = error.file().map(str::to_owned);
         failure.0.notes.extend(error.note().map(str::to_owned));
         failure.0.help = error.help().map(str::to_owned);

@@ -23,7 +23,7 @@ mod sink;
 mod value;
 
 pub use error::{Error, Exception};
-pub use limits::Limits;
+pub use limits::{Limits, Poll};
 pub use memory_left::memory_left;
 pub use model::Model;
 pub use options::Options;

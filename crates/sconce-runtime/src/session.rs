@@ -17,7 +17,7 @@ use crate::op_context::OpContext;
 use crate::options::Options;
 use crate::profile::ProfileEntry;
 use crate::program::needs::Need;
-use crate::program::plans::Plans;
+use crate::program::plans::{Plans, SharedPlans};
 use crate::program::prepare::{Missing, ready};
 use crate::program::to_objects::{to_object, to_object_as};
 use crate::program::{exported, instantiate, matching};
@@ -47,11 +47,20 @@ impl Session {
     /// # Errors
     /// When a value has no run-time form, or a `__setstate__` needs what is not here or raises.
     pub fn new(module: &Module, options: Options) -> Result<Self, Error> {
+        Self::sharing(module, options, None)
+    }
+
+    /// [`Self::new`] of a module whose plans are shared with other sessions.
+    pub(crate) fn sharing(
+        module: &Module,
+        options: Options,
+        shared: Option<&Arc<SharedPlans>>,
+    ) -> Result<Self, Error> {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
         let Options { limits, missing, memory, optimize, .. } = options;
         let memory = Memory::new(memory.or_else(memory_left));
-        let plans = if optimize { Plans::new(module) } else { Plans::default() };
+        let plans = if optimize { Plans::new(module, shared) } else { Plans::none() };
         machine.budget = Budget::new(&limits, &memory);
         let entered = memory.enter();
         let root = instantiate::instantiate(&mut machine, module, missing)?;
@@ -65,18 +74,14 @@ impl Session {
     /// # Errors
     /// As [`Self::new`], and when the program has an operator that nobody knows.
     pub fn of_program(program: &Program, options: Options) -> Result<Self, Error> {
-        if !program.unknown_operators().is_empty() {
-            let unknown = program.unknown_operators();
-            let mut what = format!("the operator {}", unknown.join(", "));
-            if unknown.iter().any(|name| name.starts_with("torch._functorch.")) {
-                what.push_str(
-                    ", which ep.run_decompositions() before torch.export.save writes out,",
-                );
-            }
-            return Err(Error::Unsupported { what, range: None });
-        }
+        check_operators(program)?;
         let session = Session::new(program.module(), options)?;
         Ok(Session { calling: Some(Arc::clone(program.calling())), ..session })
+    }
+
+    /// How `forward` is called of a program that was exported.
+    pub(crate) fn calling(self, calling: Option<Arc<Calling>>) -> Self {
+        Session { calling, ..self }
     }
 
     /// How long the instructions took that have run, in no order; empty unless
@@ -194,5 +199,21 @@ impl Session {
         // The module's own words when there is none.
         self.module.method(method)?;
         self.machine.method(&self.root, method)
+    }
+}
+
+/// Whether everybody knows the operators of a program.
+pub(crate) fn check_operators(program: &Program) -> Result<(), Error> {
+    match program.unknown_operators() {
+        [] => Ok(()),
+        unknown => {
+            let mut what = format!("the operator {}", unknown.join(", "));
+            if unknown.iter().any(|name| name.starts_with("torch._functorch.")) {
+                what.push_str(
+                    ", which ep.run_decompositions() before torch.export.save writes out,",
+                );
+            }
+            Err(Error::Unsupported { what, range: None })
+        }
     }
 }

@@ -45,9 +45,9 @@ impl Bytes {
     }
 
     /// The same bytes where nobody else can change them: a copy of those that lie in a map, which
-    /// another process may write to or cut short.
+    /// another process may write to or cut short, or that somebody else holds.
     pub fn detached(&self) -> Bytes {
-        if self.source.is_mapped() { Bytes::from(self.to_vec()) } else { self.clone() }
+        if !self.source.is_own() { Bytes::from(self.to_vec()) } else { self.clone() }
     }
 
     /// The source that these bytes belong to; of a store, one of what was read.

@@ -5,9 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
-use crate::map::{self, MapMode};
+use crate::map::{self, Map, MapMode};
 use crate::pieces::Stored;
 use crate::{Bytes, Error, Limits, ReadAt, network};
 
@@ -27,8 +25,9 @@ struct Inner {
 }
 
 enum Backing {
-    Mapped(Mmap),
+    Mapped(Map),
     Memory(Vec<u8>),
+    Owned(Box<dyn AsRef<[u8]> + Send + Sync>),
     Store(Stored),
 }
 
@@ -69,7 +68,9 @@ impl Source {
         }
         let read = match mode {
             MapMode::Off => true,
-            MapMode::Private => len <= READ_FROM_NETWORK && network::file_system(&file).is_some(),
+            MapMode::Private | MapMode::CopyOnWrite => {
+                len <= READ_FROM_NETWORK && network::file_system(&file).is_some()
+            }
             MapMode::Shared => false,
         };
         let backing = if read || len == 0 {
@@ -87,6 +88,15 @@ impl Source {
     /// A buffer with a name for messages.
     pub fn from_vec(name: impl Into<String>, data: Vec<u8>) -> Source {
         let backing = Backing::Memory(data);
+        Source(Arc::new(Inner { name: name.into(), path: None, identity: None, backing }))
+    }
+
+    /// Bytes that somebody else holds, an array of another language for one. It must give the same bytes each time.
+    pub fn from_owner(
+        name: impl Into<String>,
+        owner: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Source {
+        let backing = Backing::Owned(Box::new(owner));
         Source(Arc::new(Inner { name: name.into(), path: None, identity: None, backing }))
     }
 
@@ -136,6 +146,7 @@ impl Source {
         match &self.0.backing {
             Backing::Mapped(map) => map.len() as u64,
             Backing::Memory(data) => data.len() as u64,
+            Backing::Owned(owner) => (**owner).as_ref().len() as u64,
             Backing::Store(stored) => stored.len(),
         }
     }
@@ -148,6 +159,11 @@ impl Source {
     /// Whether the bytes are a memory map of a file.
     pub fn is_mapped(&self) -> bool {
         matches!(self.0.backing, Backing::Mapped(_))
+    }
+
+    /// Whether the bytes are in memory that is the source's alone, or a store's.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.0.backing, Backing::Memory(_) | Backing::Store(_))
     }
 
     /// Where the bytes come from when they are in no file and not in memory.
@@ -165,6 +181,7 @@ impl Source {
         match &self.0.backing {
             Backing::Mapped(map) => Some(map),
             Backing::Memory(data) => Some(data),
+            Backing::Owned(owner) => Some((**owner).as_ref()),
             Backing::Store(stored) => stored.known_whole(),
         }
     }
@@ -220,7 +237,9 @@ impl Source {
 
     /// The mapped file, opened again; `None` when another file has its name now.
     pub(crate) fn reopen(&self) -> Option<File> {
-        let file = File::open(self.path().filter(|_| self.is_mapped())?).ok()?;
+        // What was written to a map of the other kind is not in the file.
+        let unchanged = matches!(self.0.backing, Backing::Mapped(Map::ReadOnly(_)));
+        let file = File::open(self.path().filter(|_| unchanged)?).ok()?;
         let same = identity(&file.metadata().ok()?)? == self.0.identity?;
         same.then_some(file)
     }
@@ -348,12 +367,13 @@ mod tests {
     fn every_mode_reads_the_same() {
         let path = std::env::temp_dir().join(format!("sconce-source-{}", std::process::id()));
         fs::write(&path, b"some bytes").unwrap();
-        for mode in [MapMode::Private, MapMode::Shared, MapMode::Off] {
+        let modes = [MapMode::Private, MapMode::Shared, MapMode::CopyOnWrite, MapMode::Off];
+        for mode in modes {
             let source = Source::open_with(&path, mode).unwrap();
             assert_eq!(source.bytes().unwrap(), b"some bytes", "{mode:?}");
             let network = network::file_system(&File::open(&path).unwrap()).is_some();
             let mapped = match mode {
-                MapMode::Private => !network,
+                MapMode::Private | MapMode::CopyOnWrite => !network,
                 MapMode::Shared => true,
                 MapMode::Off => false,
             };

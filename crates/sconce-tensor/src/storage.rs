@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use sconce_source::Bytes;
+use sconce_source::{Bytes, Source};
 
 use crate::byte_order::swap_words;
 use crate::{ByteOrder, Device, Error};
@@ -93,6 +93,21 @@ impl Storage {
     /// are in `order`. Bytes in the other order are copied and converted once, on first use.
     pub fn with_byte_order(bytes: Bytes, order: ByteOrder, word: usize, device: Device) -> Storage {
         Storage::new(bytes.len() as u64, Origin::Bytes(bytes), order, word, device)
+    }
+
+    /// A storage over the first `nbytes` of what somebody else holds, in this machine's order. Nothing is copied.
+    ///
+    /// # Errors
+    /// [`Error::StorageLength`] where there are fewer.
+    pub fn from_owner(
+        owner: impl AsRef<[u8]> + Send + Sync + 'static,
+        nbytes: u64,
+        device: Device,
+    ) -> Result<Storage, Error> {
+        let source = Source::from_owner("memory", owner);
+        let bytes = source.slice(0..nbytes).ok().flatten();
+        let short = Error::StorageLength { expected: nbytes, found: source.len() };
+        bytes.map(|bytes| Storage::from_bytes(bytes, device)).ok_or(short)
     }
 
     /// A storage whose bytes are made by `load` when they are first needed, and then kept.

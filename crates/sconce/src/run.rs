@@ -105,7 +105,7 @@
 
 pub use sconce_runtime::{
     CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List, Missing,
-    Model, Need, Nested, Object, Options, ProfileEntry, Session, Shared, Silent, Sink,
+    Model, Need, Nested, Object, Options, Poll, ProfileEntry, Session, Shared, Silent, Sink,
     Tensor as RunTensor, TensorError, Text, Tuple, arguments, from_object, lift_ceiling,
     memory_left, needs, needs_of, normal_in_place, set_ceiling, size_text, to_object, to_object_as,
     uniform_in_place, vector_instructions,

@@ -87,7 +87,8 @@ fn next_write<'r, 'd>(records: &'r [Record<'d>]) -> (&'r [Record<'d>], &'r [Reco
 fn hash(records: &[Record<'_>], summed: bool) -> Vec<Option<u32>> {
     let hash = |data: &[u8]| (summed && !data.is_empty()).then(|| crc32fast::hash(data));
     #[cfg(feature = "parallel")]
-    return records.par_iter().map(|(_, data)| hash(data)).collect();
-    #[cfg(not(feature = "parallel"))]
+    if let Some(pool) = crate::process_pool() {
+        return pool.install(|| records.par_iter().map(|(_, data)| hash(data)).collect());
+    }
     records.iter().map(|(_, data)| hash(data)).collect()
 }

@@ -53,15 +53,14 @@ impl Checksum {
 /// Runs `hash` on another thread, where there are others, while `write` runs on this one.
 pub(super) fn beside<T>(hash: impl FnOnce() + Send, write: impl FnOnce() -> T) -> T {
     #[cfg(feature = "parallel")]
-    return rayon::in_place_scope(|scope| {
-        scope.spawn(|_| hash());
-        write()
-    });
-    #[cfg(not(feature = "parallel"))]
-    {
-        hash();
-        write()
+    if let Some(pool) = crate::process_pool() {
+        return pool.in_place_scope(|scope| {
+            scope.spawn(|_| hash());
+            write()
+        });
     }
+    hash();
+    write()
 }
 
 #[cfg(not(feature = "parallel"))]
@@ -73,6 +72,12 @@ fn in_chunks(data: &[u8]) -> Hasher {
 
 #[cfg(feature = "parallel")]
 fn in_chunks(data: &[u8]) -> Hasher {
+    // The caller is in a pool, or nobody is.
+    if rayon::current_thread_index().is_none() {
+        let mut hasher = Hasher::new();
+        hasher.update(data);
+        return hasher;
+    }
     data.par_chunks(CHUNK)
         .map(|chunk| {
             let mut hasher = Hasher::new();

@@ -5,6 +5,7 @@
 //! changes are computed when they are written, one storage at a time. A [`StateDict`] makes a draft
 //! of tensors, a [`Value`] one of anything.
 
+mod builder;
 mod change;
 mod entries;
 mod literal;
@@ -15,6 +16,7 @@ mod state_dict;
 mod tensors;
 mod value;
 
+pub use builder::Builder;
 pub use change::{CastOverflow, Change, ChangeKind};
 pub use state_dict::StateDict;
 pub use value::{Made, Value};

@@ -125,7 +125,7 @@ fn script_options(name: Option<String>, options: &PythonOptions) -> ScriptOption
 }
 
 /// What is wrong with Python source, with the lines at fault.
-fn failure(error: &ScriptError, file: &str) -> Failure {
+pub fn failure(error: &ScriptError, file: &str) -> Failure {
     let message = error.message().trim_end();
     // What has no place in a file that can be read is what was asked of it.
     let failure = match error.range() {

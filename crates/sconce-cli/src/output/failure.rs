@@ -10,7 +10,7 @@ use crate::error::{Exit, Failure};
 
 impl Failure {
     /// Prints the error on standard error.
-    pub fn print(&self, color: ColorChoice) {
+    pub(crate) fn print(&self, color: ColorChoice) {
         if self.0.exit == Exit::PipeClosed {
             return;
         }
@@ -18,6 +18,13 @@ impl Failure {
         let text = to_a_screen(self.lines().iter().map(|line| line.render(palette)).collect());
         // Standard error may be closed; there is nobody left to tell.
         drop(stderr().write_all(text.as_bytes()));
+    }
+
+    /// What [`print`](Failure::print) prints, without colour and the last line break.
+    pub fn text(&self) -> String {
+        let plain = Palette::new(false);
+        let text = to_a_screen(self.lines().iter().map(|line| line.render(plain)).collect());
+        text.trim_end().to_owned()
     }
 
     fn lines(&self) -> Vec<Line> {

@@ -51,6 +51,12 @@ impl Out {
         }
     }
 
+    /// A writer in the place of standard output.
+    pub fn to(sink: Box<dyn Write>, options: OutOptions) -> Out {
+        let (pager, palette, width) = (None, Palette::new(false), None);
+        Out { sink, pager, palette, width, terminal: false, options }
+    }
+
     /// Sends what follows through the pager, when standard output is a terminal.
     pub fn use_pager(&mut self) {
         if !self.terminal || self.options.no_pager || self.pager.is_some() {

@@ -1,5 +1,6 @@
 //! Opens what the command line names.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io::stdin;
 use std::path::Path;
@@ -34,9 +35,29 @@ pub fn short_name(file: &OsStr) -> String {
     last.unwrap_or(name)
 }
 
+thread_local! {
+    /// What stands for standard input where a verb is called by a program.
+    static INPUT: RefCell<Option<Source>> = const { RefCell::new(None) };
+}
+
+/// Calls a verb with a source in the place of standard input.
+pub fn with_input<R>(input: Option<Source>, work: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Source>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            INPUT.set(self.0.take());
+        }
+    }
+    let _restore = Restore(INPUT.replace(input));
+    work()
+}
+
 /// The bytes of a file, of standard input for `-`, or of what an address leads to.
 pub fn source(file: &OsStr, mode: MapMode, limits: &Limits) -> Result<Source, Failure> {
     if file == "-" {
+        if let Some(given) = INPUT.with_borrow(Option::clone) {
+            return Ok(given);
+        }
         return Ok(Source::read("-", stdin().lock(), limits)?);
     }
     if remote::is_address(file) {

@@ -42,6 +42,12 @@ pub fn poison(bytes: &mut [u8]) {
     }
 }
 
+impl AsRef<[u8]> for Block {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl Block {
     /// At least this many zeros.
     pub fn zeroed(nbytes: usize) -> Result<Block> {

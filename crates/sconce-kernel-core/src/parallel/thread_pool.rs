@@ -3,11 +3,15 @@
 //! A kernel call takes some ten microseconds, less than it takes to wake a thread that sleeps. So helpers stay
 //! awake for a moment after each job, and nobody waits for one that has not begun: the caller works too, and
 //! withdraws its job when nothing is left to do.
+//!
+//! A process that forks has none of its parent's threads, and locks as they were at that moment. So a pool belongs to
+//! a process, and a child makes its own.
 #![allow(unsafe_code, reason = "helpers use what the caller borrows; see the safety comment")]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -21,69 +25,106 @@ struct JobSlot {
     job: Option<Job<'static>>,
     /// How many more helpers may take it.
     openings: usize,
-    /// Helpers that wait for [`JOB_POSTED`].
+    /// Helpers that wait for `job_posted`.
     sleepers: usize,
     /// The panic of a helper while it worked on this job.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// How many helpers there are; held by the caller whose job is worked on.
-static HELPERS: Mutex<usize> = Mutex::new(0);
-static SLOT: Mutex<JobSlot> =
-    Mutex::new(JobSlot { job: None, openings: 0, sleepers: 0, panic: None });
-/// The number of the last job.
-static LAST_JOB: AtomicU64 = AtomicU64::new(0);
-static JOB_POSTED: Condvar = Condvar::new();
-/// Helpers at work.
-static WORKING: AtomicUsize = AtomicUsize::new(0);
+/// The helpers of one process. It is never given back: helpers live as long as the process.
+struct Pool {
+    process: u32,
+    /// How many helpers there are; held by the caller whose job is worked on.
+    helpers: Mutex<usize>,
+    slot: Mutex<JobSlot>,
+    /// The number of the last job.
+    last_job: AtomicU64,
+    job_posted: Condvar,
+    /// Helpers at work.
+    working: AtomicUsize,
+}
+
+/// The pool of the process that asked last: this one, or the one that it was forked from.
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
+
+/// The pool of this process.
+fn pool() -> &'static Pool {
+    let process = std::process::id();
+    let known = POOL.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or comes from `Box::leak` below, so that what it points to is there for good and
+    // never changed but through its locks and atomics.
+    if let Some(pool) = unsafe { known.as_ref() }
+        && pool.process == process
+    {
+        return pool;
+    }
+    let made: &'static mut Pool = Box::leak(Box::new(Pool {
+        process,
+        helpers: Mutex::new(0),
+        slot: Mutex::new(JobSlot { job: None, openings: 0, sleepers: 0, panic: None }),
+        last_job: AtomicU64::new(0),
+        job_posted: Condvar::new(),
+        working: AtomicUsize::new(0),
+    }));
+    let made = ptr::from_mut(made);
+    let chosen = match POOL.compare_exchange(known, made, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => made,
+        // Another thread of this process was first.
+        Err(other) => other,
+    };
+    // SAFETY: as above; `made` is not used as `&mut` any more.
+    unsafe { &*chosen }
+}
 
 /// Calls `job` here and on up to this many other threads, and returns when all calls have. Each call does
 /// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
 ///
 /// A panic of any of the calls is the caller's.
 pub fn run(helpers: usize, job: Job<'_>) {
-    let mut count = match HELPERS.try_lock() {
+    let pool = pool();
+    let mut count = match pool.helpers.try_lock() {
         Ok(count) => count,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => return job(),
     };
     while *count < helpers {
-        let helper = std::thread::Builder::new().name("sconce-helper".to_owned()).spawn(help);
+        let helper =
+            std::thread::Builder::new().name("sconce-helper".to_owned()).spawn(|| help(pool));
         if helper.is_err() {
             break;
         }
         *count += 1;
     }
     // SAFETY: the reference leaves this function only through the slot, from which helpers take it under its
-    // lock, counting themselves in WORKING. `JobGuard` is dropped before this function returns or unwinds: it
+    // lock, counting themselves in `working`. `JobGuard` is dropped before this function returns or unwinds: it
     // takes the reference out of the slot and waits until no helper is at work, so that none uses it after
     // `job` ends.
     let job_for_helpers = unsafe { std::mem::transmute::<Job<'_>, Job<'static>>(job) };
-    let guard = JobGuard::post(job_for_helpers, helpers);
+    let guard = JobGuard::post(pool, job_for_helpers, helpers);
     job();
     drop(guard);
-    if let Some(panic) = slot().panic.take() {
+    if let Some(panic) = pool.slot().panic.take() {
         resume_unwind(panic);
     }
 }
 
 /// A job in the slot, until it is dropped.
-struct JobGuard;
+struct JobGuard(&'static Pool);
 
 impl JobGuard {
-    fn post(job: Job<'static>, openings: usize) -> JobGuard {
-        let mut slot = slot();
+    fn post(pool: &'static Pool, job: Job<'static>, openings: usize) -> JobGuard {
+        let mut slot = pool.slot();
         // Where the caller itself panics, nobody takes the panic of a helper: it must not be the next caller's.
         let stale = slot.panic.take();
         (slot.job, slot.openings) = (Some(job), openings);
-        LAST_JOB.fetch_add(1, Ordering::Release);
+        pool.last_job.fetch_add(1, Ordering::Release);
         if slot.sleepers > 0 {
-            JOB_POSTED.notify_all();
+            pool.job_posted.notify_all();
         }
         drop(slot);
         // Code of the panic's payload runs without the lock. A second panic in it would leave the job in the
         // slot, but for the guard.
-        let guard = JobGuard;
+        let guard = JobGuard(pool);
         drop(stale);
         guard
     }
@@ -91,9 +132,9 @@ impl JobGuard {
 
 impl Drop for JobGuard {
     fn drop(&mut self) {
-        slot().job = None;
+        self.0.slot().job = None;
         let mut turns = 0u32;
-        while WORKING.load(Ordering::Acquire) > 0 {
+        while self.0.working.load(Ordering::Acquire) > 0 {
             turns += 1;
             match turns % 1024 {
                 0 => std::thread::yield_now(),
@@ -104,51 +145,54 @@ impl Drop for JobGuard {
 }
 
 /// The life of a helper.
-fn help() {
+fn help(pool: &Pool) {
     let mut seen = 0;
     loop {
-        seen = next_job(seen);
+        seen = pool.next_job(seen);
         let taken = {
-            let mut slot = slot();
+            let mut slot = pool.slot();
             let taken = slot.job.filter(|_| slot.openings > 0);
             if taken.is_some() {
                 slot.openings -= 1;
-                WORKING.fetch_add(1, Ordering::Relaxed);
+                pool.working.fetch_add(1, Ordering::Relaxed);
             }
             taken
         };
         if let Some(job) = taken {
             let ended = catch_unwind(AssertUnwindSafe(job));
             if let Err(panic) = ended {
-                slot().panic = Some(panic);
+                pool.slot().panic = Some(panic);
             }
-            WORKING.fetch_sub(1, Ordering::Release);
+            pool.working.fetch_sub(1, Ordering::Release);
         }
     }
 }
 
-/// Waits for a job after the one of this number.
-fn next_job(seen: u64) -> u64 {
-    let start = Instant::now();
-    while start.elapsed() < AWAKE {
-        for _ in 0..32 {
-            let job = LAST_JOB.load(Ordering::Acquire);
-            if job != seen {
-                return job;
+impl Pool {
+    /// Waits for a job after the one of this number.
+    fn next_job(&self, seen: u64) -> u64 {
+        let start = Instant::now();
+        while start.elapsed() < AWAKE {
+            for _ in 0..32 {
+                let job = self.last_job.load(Ordering::Acquire);
+                if job != seen {
+                    return job;
+                }
+                std::hint::spin_loop();
             }
-            std::hint::spin_loop();
         }
+        let mut slot = self.slot();
+        slot.sleepers += 1;
+        let none_new = |_: &mut JobSlot| self.last_job.load(Ordering::Acquire) == seen;
+        let waited = self.job_posted.wait_while(slot, none_new);
+        let mut slot = waited.unwrap_or_else(PoisonError::into_inner);
+        slot.sleepers -= 1;
+        self.last_job.load(Ordering::Acquire)
     }
-    let mut slot = slot();
-    slot.sleepers += 1;
-    let none_new = |_: &mut JobSlot| LAST_JOB.load(Ordering::Acquire) == seen;
-    let mut slot = JOB_POSTED.wait_while(slot, none_new).unwrap_or_else(PoisonError::into_inner);
-    slot.sleepers -= 1;
-    LAST_JOB.load(Ordering::Acquire)
-}
 
-fn slot() -> MutexGuard<'static, JobSlot> {
-    SLOT.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slot(&self) -> MutexGuard<'_, JobSlot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]

@@ -39,6 +39,23 @@ impl Exporter {
 }
 
 impl Tensor {
+    /// The tensor as one that can be saved, printed and handed to another thread, with its strides: without a copy
+    /// where nobody else holds its memory, and it is not a small part of that.
+    ///
+    /// # Errors
+    /// Where memory is short.
+    pub fn into_file(self) -> Result<sconce_tensor::Tensor> {
+        if self.numel() == 0 || self.storage().nbytes() / 2 > self.extent() {
+            return self.to_file();
+        }
+        let (dtype, offset) = (self.dtype(), self.offset());
+        let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
+        let storage = self.storage().clone();
+        drop(self);
+        let storage = storage.into_shared()?;
+        Ok(sconce_tensor::Tensor::strided(storage, dtype, offset, &sizes, &strides)?)
+    }
+
     /// A copy as a tensor that can be saved or printed.
     ///
     /// # Errors

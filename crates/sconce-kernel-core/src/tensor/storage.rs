@@ -96,6 +96,27 @@ impl Storage {
         Ok(owned)
     }
 
+    /// Gives its memory away, for other threads and for longer than the run: without a copy where nobody else holds
+    /// it. What is given away is charged to nobody.
+    ///
+    /// # Errors
+    /// Where it is being written, or memory is short.
+    pub fn into_shared(self) -> Result<sconce_tensor::Storage> {
+        let nbytes = self.0.nbytes;
+        let block = match Rc::try_unwrap(self.0).map(|inner| inner.buffer.into_inner()) {
+            Ok(Buffer::Shared(storage)) => return Ok(storage),
+            Ok(Buffer::Owned(block, _)) => block,
+            Ok(Buffer::Small(words, _)) => copied(&bytemuck::cast_slice(&words)[..nbytes])?,
+            Err(shared) => {
+                let shared = Storage(shared);
+                let bytes = shared.read::<u8>()?;
+                copied(&bytes)?
+            }
+        };
+        let device = sconce_tensor::Device::CPU;
+        Ok(sconce_tensor::Storage::from_owner(block, nbytes as u64, device)?)
+    }
+
     fn new(nbytes: usize, buffer: Buffer) -> Storage {
         let (buffer, quantizer) = (RefCell::new(buffer), OnceCell::new());
         Storage(Rc::new(Inner { nbytes, buffer, writes: Cell::new(0), quantizer }))
@@ -189,6 +210,15 @@ impl Storage {
     }
 }
 
+/// A copy in memory of its own.
+fn copied(bytes: &[u8]) -> Result<Block> {
+    let mut block = Block::for_overwrite(bytes.len())?;
+    if let Some(to) = block.bytes_mut().get_mut(..bytes.len()) {
+        to.copy_from_slice(bytes);
+    }
+    Ok(block)
+}
+
 fn whole<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     let whole = bytes.len() / size_of::<T>() * size_of::<T>();
     bytemuck::try_cast_slice(&bytes[..whole]).ok()
@@ -213,6 +243,22 @@ mod tests {
         assert_ne!(alias.writes(), before);
         assert_eq!(alias.read::<f32>().unwrap()[..], [7.0, 2.0]);
         assert_eq!(file.data().unwrap()[..4], 1f32.to_ne_bytes());
+    }
+
+    #[test]
+    fn memory_is_given_away() {
+        for nbytes in [0, 8, INLINE_BYTES, INLINE_BYTES + 8, 1 << 16] {
+            let storage = Storage::zeroed(nbytes).unwrap();
+            storage.write::<u8>().unwrap().fill(3);
+            let (kept, address) = (storage.clone(), storage.read::<u8>().unwrap().as_ptr());
+            let copy = kept.into_shared().unwrap();
+            assert_eq!(copy.data().unwrap(), vec![3; nbytes]);
+            let given = storage.into_shared().unwrap();
+            assert_eq!(given.data().unwrap(), vec![3; nbytes]);
+            // What was the storage's alone is not copied.
+            assert_eq!(given.data().unwrap().as_ptr() == address, nbytes > INLINE_BYTES);
+            assert!((copy.data().unwrap().as_ptr() as usize).is_multiple_of(64) || nbytes == 0);
+        }
     }
 
     #[test]

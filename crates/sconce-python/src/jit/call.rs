@@ -1,0 +1,81 @@
+//! A call of a method: arguments in, the program without the interpreter, results out.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use sconce::jit::Method;
+use sconce::run::{Error, IValue, Session};
+
+use super::options;
+use super::values::{Plain, from_python, of_program, to_program, to_python};
+use crate::boundary::detached;
+use crate::error;
+
+/// Arguments that any thread may have.
+pub struct Arguments {
+    positional: Vec<Plain>,
+    named: Vec<(String, Plain)>,
+}
+
+impl Arguments {
+    /// Reads the arguments of a call; of an exported program `method` does not say what they are.
+    pub fn new(
+        method: Option<&Method>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let taken = method.map_or(&[][..], |method| &method.schema.arguments);
+        // The first is the module itself.
+        let taken = taken.get(1..).unwrap_or_default();
+        let mut positional = Vec::with_capacity(args.len());
+        for (at, given) in args.iter().enumerate() {
+            let argument = taken.get(at);
+            let name =
+                argument.map_or_else(|| at.to_string(), |argument| argument.name.to_string());
+            positional.push(from_python(&given, argument.map(|argument| &argument.ty), &name)?);
+        }
+        let mut named = Vec::new();
+        for (name, given) in kwargs.into_iter().flat_map(|kwargs| kwargs.iter()) {
+            let name: String = name.extract()?;
+            let argument = taken.iter().find(|argument| *argument.name == *name);
+            let value = from_python(&given, argument.map(|argument| &argument.ty), &name)?;
+            named.push((name, value));
+        }
+        Ok(Arguments { positional, named })
+    }
+}
+
+/// Calls a method in a session that this thread has.
+pub fn in_session(
+    session: &mut Session,
+    module: &sconce::jit::Module,
+    method: &str,
+    arguments: Arguments,
+) -> Result<Plain, Error> {
+    let positional = arguments.positional.into_iter().map(to_program);
+    let positional = positional.collect::<Result<Vec<IValue>, Error>>()?;
+    let mut named = Vec::with_capacity(arguments.named.len());
+    for (name, value) in arguments.named {
+        named.push((name, to_program(value)?));
+    }
+    let named: Vec<(&str, IValue)> =
+        named.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let result = session.call_with(method, &positional, &named)?;
+    drop((positional, named));
+    of_program(result, module)
+}
+
+/// Runs a program without the interpreter, and gives what it gave.
+pub fn run<'py>(
+    py: Python<'py>,
+    file: &str,
+    work: impl FnOnce() -> Result<Plain, Error> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    // What an earlier call left belongs to nobody.
+    drop(options::raised());
+    let result = detached(py, work)?;
+    match (result, options::raised()) {
+        (Ok(_) | Err(Error::Interrupted), Some(raised)) => Err(raised),
+        (Ok(result), None) => to_python(py, result),
+        (Err(failed), _) => Err(error::of_run(py, failed, file)),
+    }
+}
