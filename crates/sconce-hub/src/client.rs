@@ -335,6 +335,10 @@ fn unreachable_server(error: &ureq::Error) -> Error {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 network("<urlopen error timed out>".to_owned())
             }
+            // The system's resolver has no kind of its own.
+            _ if error.to_string().contains("failed to lookup address") => {
+                network(NO_NAME.to_owned())
+            }
             _ => network(format!("<urlopen error {error}>")),
         },
         ureq::Error::ConnectionFailed => {
