@@ -212,7 +212,7 @@ def main():
         # What PyTorch adds without an end of line before it.
         (home / "hub" / "trusted_list").write_text("a_b")
         sconce.call("trust", "c/d")
-        torch.hub._check_repo_is_trusted("c", "d", "c_d", trust_repo="check", calling_fn="load")
+        torch.hub._check_repo_is_trusted("c", "d", "c_d", trust_repo="check")
         assert sconce.call("trust").split() == ["a_b", "c_d"]
 
         # The user's own interpreter, which is asked about and then trusted.

@@ -697,14 +697,14 @@ def kind(value):
             return 'large'
         case str(text):
             return text
+        case Point(x, y):
+            return x + y
         case [first, *rest]:
             return first, rest
         case {'name': name, **more}:
             return name, more
         case Pair(left, right=0):
             return left
-        case Point(x, y):
-            return x + y
         case Planet.MARS:
             return 'mars'
         case _:
