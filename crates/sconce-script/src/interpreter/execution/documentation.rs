@@ -90,7 +90,7 @@ impl Interpreter<'_> {
                     }
                     _ => None,
                 };
-                own.or(made).map(Value::str)
+                own.map(Value::str).or(made.map(Value::str))
             }
             Some(Cell::Partial(_)) => Some(Value::str(PARTIAL)),
             _ => None,
