@@ -41,6 +41,7 @@ struct Inner {
     note: Option<String>,
     help: Option<String>,
     /// Where a bucket is, as its server says.
+    #[cfg_attr(not(feature = "buckets"), allow(dead_code, reason = "only buckets lie in regions"))]
     region: Option<String>,
 }
 
