@@ -42,6 +42,13 @@ CASES = [
         "features.old_" + k[9:]: v for k, v in state.items() if k.endswith(("running_mean", "running_var"))})}),
     ("computed", "positions", "", {}),
     ("computed", "tied", "", {"tied.pth": ("tied", "pretrained=False", lambda state: {k: v.float() for k, v in state.items()})}),
+    ("settings", "tower", "", {"tower.pth": ("tower", "pretrained=False", None)}),
+    ("registries", "head", "'large'", {"norm_head-large.pth": ("head", "'large', pretrained=False", None)}),
+    ("registries", "head", "name='plain_head'", {"plain_head-small.pth": ("head", "name='plain_head', pretrained=False", None)}),
+    ("registries", "small_head", "", {"norm_head-small.pth": ("head", "pretrained=False", None)}),
+    ("converted", "net", "", {"old.pth": ("Net", "", lambda state: old(state))}),
+    ("converted", "net", "'new'", {"new.pth": ("Net", "", None)}),
+    ("converted", "partly", "", {"old.pth": ("Net", "", lambda state: old(state))}),
     ("averaged", "net_a", "", {"0.pth": ("net_a", "pretrained=False", lambda state: {"ema": state}),
                                "1.pth": ("net_a", "pretrained=False", lambda state: {"ema": state})}),
 ]
@@ -51,3 +58,8 @@ def parallel(state):
     wrapped = {"module." + key: value for key, value in state.items()}
     wrapped["module.head.weight"] = next(iter(state.values()))
     return {"state_dict": wrapped, "epoch": 1}
+
+
+def old(state):
+    names = {"layer": "fc", "scale.weight": "scale.gamma"}
+    return {re.sub("^layer|scale.weight", lambda found: names[found[0]], key): value for key, value in state.items()}

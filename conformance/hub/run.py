@@ -33,8 +33,9 @@ import run as environment  # noqa: E402
 environment.in_environment_with_torch()
 try:
     import packaging  # noqa: F401, one of the repositories compares versions
+    import yaml  # noqa: F401, one has its settings in a file
 except ImportError:
-    environment.install("packaging")
+    environment.install("packaging", "pyyaml")
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"

@@ -268,6 +268,13 @@ impl Directory {
         self.range_from(entry, start)
     }
 
+    /// From an entry's header to the next, where that holds nothing but the header, the padding of PyTorch's rule and
+    /// the entry's bytes, with a descriptor or without.
+    pub(crate) fn whole_place(&self, entry: &Entry) -> Option<Range<u64>> {
+        self.aligned_start(entry)?;
+        Some(entry.header_offset..self.next_header(entry)?)
+    }
+
     fn range_from(&self, entry: &Entry, start: u64) -> Result<Range<u64>, Error> {
         let end = start.checked_add(entry.compressed_size).filter(|end| *end <= self.source.len());
         let Some(end) = end else {
@@ -291,15 +298,20 @@ impl Directory {
         let name = self.raw_name(entry).len() as u64;
         let start = (entry.header_offset + LOCAL_LEN + name + FIELD).next_multiple_of(ALIGNMENT);
         let end = start.checked_add(entry.compressed_size)?;
+        let next = self.next_header(entry)?;
+        let descriptors: &[u64] = if entry.flags & FLAG_DESCRIPTOR == 0 { &[0] } else { &[16, 24] };
+        descriptors.iter().any(|len| end.checked_add(*len) == Some(next)).then_some(start)
+    }
+
+    /// Where the header behind an entry's begins, or the directory.
+    fn next_header(&self, entry: &Entry) -> Option<u64> {
         let starts = self.starts.get_or_init(|| {
             let headers = self.entries.iter().map(|entry| entry.header_offset);
             let mut starts: Vec<u64> = headers.chain([self.ends.directory.start]).collect();
             starts.sort_unstable();
             starts
         });
-        let next = starts.get(starts.partition_point(|&at| at <= entry.header_offset))?;
-        let descriptors: &[u64] = if entry.flags & FLAG_DESCRIPTOR == 0 { &[0] } else { &[16, 24] };
-        descriptors.iter().any(|len| end.checked_add(*len) == Some(*next)).then_some(start)
+        starts.get(starts.partition_point(|&at| at <= entry.header_offset)).copied()
     }
 
     /// An entry's bytes as they lie in the file, with where they begin. Of a store, the local header and the

@@ -54,6 +54,8 @@ pub struct Report {
     pub checked: usize,
     /// Records that declare a checksum of 0 over non-empty data: written without checksums.
     pub unchecked: usize,
+    /// Records whose header was not read: see [`verify_sparsely`].
+    pub unread_headers: usize,
     /// Bytes of the file that belong to a record or to the zip format's own tables.
     pub accounted: u64,
     /// Bytes of the file.
@@ -70,14 +72,37 @@ pub fn verify(directory: &Directory, progress: impl FnMut(u64)) -> Report {
 pub fn verify_part(
     directory: &Directory,
     reads: impl Fn(&Entry) -> bool,
+    progress: impl FnMut(u64),
+) -> Report {
+    verify_entries(directory, reads, |_| true, progress)
+}
+
+/// As [`verify_part`], but of a file in a store, whose headers cost a request each: that of a record that `reads`
+/// refuses is not read where the record fills its place as PyTorch lays records out.
+pub fn verify_sparsely(directory: &Directory, reads: impl Fn(&Entry) -> bool) -> Report {
+    let is_far = directory.source().store().is_some();
+    let heads = |entry: &Entry| !is_far || reads(entry) || directory.whole_place(entry).is_none();
+    verify_entries(directory, &reads, heads, |_| {})
+}
+
+fn verify_entries(
+    directory: &Directory,
+    reads: impl Fn(&Entry) -> bool,
+    heads: impl Fn(&Entry) -> bool,
     mut progress: impl FnMut(u64),
 ) -> Report {
-    read_headers_ahead(directory);
+    read_headers_ahead(directory, &heads);
+    let mut unread_headers = 0;
     let reader = StreamReader::new();
     let mut check = Check { directory, reader, findings: Vec::new(), spans: Vec::new() };
     let (mut checked, mut unchecked, mut done) = (0, 0, 0);
     let overlapping = overlapping(directory);
     for (entry, overlaps) in directory.entries().iter().zip(overlapping) {
+        if !heads(entry) {
+            unread_headers += 1;
+            check.unread(entry);
+            continue;
+        }
         match check.entry(entry, overlaps || !reads(entry)) {
             Some(true) => checked += 1,
             Some(false) => unchecked += 1,
@@ -91,17 +116,18 @@ pub fn verify_part(
     let accounted = check.coverage();
     let mut findings = check.findings;
     findings.sort_by_key(|finding| finding.offset);
-    Report { findings, checked, unchecked, accounted, total: directory.source().len() }
+    let total = directory.source().len();
+    Report { findings, checked, unchecked, unread_headers, accounted, total }
 }
 
 /// Of an archive that is far away, all headers are read at once, with the descriptors that may stand before them.
-fn read_headers_ahead(directory: &Directory) {
+fn read_headers_ahead(directory: &Directory, heads: impl Fn(&Entry) -> bool) {
     const DESCRIPTOR: u64 = 24;
     let source = directory.source();
     if source.store().is_none() {
         return;
     }
-    let headers = directory.entries().iter().map(|entry| {
+    let headers = directory.entries().iter().filter(|entry| heads(entry)).map(|entry| {
         let at = entry.header_offset();
         let end = at.saturating_add(LOCAL_LEN + directory.raw_name(entry).len() as u64);
         at.saturating_sub(DESCRIPTOR)..end.min(source.len())
@@ -155,6 +181,18 @@ impl Check<'_> {
         message: impl Into<String>,
     ) {
         self.findings.push(Finding { severity, rule, record, offset, message: message.into() });
+    }
+
+    /// Takes an entry for what the directory says.
+    fn unread(&mut self, entry: &Entry) {
+        if let Some(place) = self.directory.whole_place(entry) {
+            self.spans.push((place, self.directory.display_name(entry).into_owned()));
+        }
+        if let Err(error) = self.directory.check_readable(entry) {
+            let message = error.detail().unwrap_or(error.message()).to_owned();
+            let name = self.directory.display_name(entry).into_owned();
+            self.find(Severity::Error, "unreadable", Some(name), entry.header_offset(), message);
+        }
     }
 
     /// `Some(true)` when the checksum agreed, `Some(false)` when there is none to compare.

@@ -78,7 +78,8 @@ fn what_cannot_be_read_is_said() {
     let missing = format!("{}/none.pt?secret=1", server.url);
     for (args, code, said) in [
         (&["ls", missing.as_str()][..], 2, "HTTP Error 404: Not Found"),
-        (&["ls", "s3://bucket/key"], 3, "addresses of s3:// are not read"),
+        (&["ls", "ftp://h/key"], 3, "addresses of ftp:// are not read"),
+        (&["ls", "s3://bucket"], 3, "names no file in a bucket"),
         (&["hub", "--offline", "download", &missing], 2, "is not in the cache"),
         (&["hub", "download", "nonsense"], 3, "unknown url type: 'nonsense'"),
         (&["hub", "download", "https://h/x/", "--json"], 3, "the address names no file"),
@@ -113,6 +114,16 @@ fn a_long_checkpoint_is_listed_in_two_requests() {
     assert_eq!(ls.out.replace(&url, "long.pt"), near.out, "offsets too");
     let (requests, bytes) = server.taken();
     assert!(requests <= 3 && bytes <= 400_000, "{requests} requests, {bytes} bytes");
+    for verb in ["info", "tree", "globals"] {
+        let far = with_cache(folder.path(), &[verb, &url, "--no-cache"]);
+        let near = run(command(&[verb, "long.pt"]).current_dir(folder.path()).output().unwrap());
+        assert_eq!(far.out.replace(&url, "long.pt"), near.out, "{verb}: {}", far.err);
+        let (requests, bytes) = server.taken();
+        assert!(requests <= 3 && bytes <= 400_000, "{verb}: {requests} requests, {bytes} bytes");
+    }
+    // A scan leaves nothing out.
+    let scan = with_cache(folder.path(), &["scan", &url, "--no-cache"]);
+    assert_eq!((scan.code, server.taken().0 > 300), (0, true), "{}", scan.err);
     let again = with_cache(folder.path(), &["ls", &url, "--json"]);
     assert_eq!((again.out, server.taken()), (ls.out, (1, 0)));
     let show = with_cache(folder.path(), &["show", &url, "layers.200.weight", "--no-cache"]);

@@ -11,7 +11,7 @@ use ureq::{Agent, Body};
 
 use crate::environment::Environment;
 use crate::http_date;
-use crate::url::{Origin, Url};
+use crate::url::{Origin, Url, unescaped};
 use crate::{Error, ErrorKind};
 
 /// As urllib has it.
@@ -61,6 +61,9 @@ pub(crate) struct Request {
     headers: Vec<(&'static str, String)>,
     /// A header `Authorization`, and who may see it.
     token: Option<(String, Vec<Origin>)>,
+    /// Who signs each request.
+    #[cfg(feature = "buckets")]
+    pub(crate) signer: Option<std::sync::Arc<crate::buckets::Signer>>,
 }
 
 /// What a server sent, but for the body.
@@ -79,7 +82,13 @@ impl Request {
             ("Accept-Encoding", "identity".to_owned()),
             ("User-Agent", "torch.hub".to_owned()),
         ];
-        Request { url, headers, token: None }
+        Request {
+            url,
+            headers,
+            token: None,
+            #[cfg(feature = "buckets")]
+            signer: None,
+        }
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Request {
@@ -94,9 +103,18 @@ impl Request {
         self
     }
 
+    /// What is asked for: an address with what signs it.
+    fn address(&self, url: &Url) -> Result<String, Error> {
+        #[cfg(feature = "buckets")]
+        if let Some(signer) = &self.signer {
+            return signer.signed(url, SystemTime::now());
+        }
+        Ok(url.request())
+    }
+
     fn authorization(&self, url: &Url) -> Option<String> {
         if let Some(user) = url.user() {
-            return Some(format!("Basic {}", base64(percent_decoded(user).as_slice())));
+            return Some(format!("Basic {}", base64(unescaped(user).as_slice())));
         }
         let (value, origins) = self.token.as_ref()?;
         origins.contains(&url.origin()).then(|| value.clone())
@@ -238,7 +256,7 @@ impl Client {
 
     fn send(&self, request: &Request, url: &Url) -> Result<Answer, Error> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let mut builder = self.agent.get(url.request());
+        let mut builder = self.agent.get(request.address(url)?);
         for (name, value) in &request.headers {
             builder = builder.header(*name, value);
         }
@@ -317,6 +335,10 @@ fn unreachable_server(error: &ureq::Error) -> Error {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 network("<urlopen error timed out>".to_owned())
             }
+            // The system's resolver has no kind of its own.
+            _ if error.to_string().contains("failed to lookup address") => {
+                network(NO_NAME.to_owned())
+            }
             _ => network(format!("<urlopen error {error}>")),
         },
         ureq::Error::ConnectionFailed => {
@@ -365,26 +387,6 @@ fn roots(environment: &Environment) -> Result<RootCerts, Error> {
         return Err(Error::new(ErrorKind::Usage, message));
     }
     Ok(RootCerts::new_with_certs(&certificates))
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) if byte == b'%' => {
-                out.push(decoded);
-                at += 3;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -40,12 +40,15 @@ struct Inner {
     url: Option<String>,
     note: Option<String>,
     help: Option<String>,
+    /// Where a bucket is, as its server says.
+    #[cfg_attr(not(feature = "buckets"), allow(dead_code, reason = "only buckets lie in regions"))]
+    region: Option<String>,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let message = sconce_source::shortened(message, sconce_source::LONGEST_MESSAGE);
-        Error(Box::new(Inner { kind, message, url: None, note: None, help: None }))
+        Error(Box::new(Inner { kind, message, url: None, note: None, help: None, region: None }))
     }
 
     pub(crate) fn io(path: &Path, error: &io::Error) -> Error {
@@ -65,6 +68,16 @@ impl Error {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
         self.0.help = Some(help.into());
         self
+    }
+
+    pub(crate) fn in_region(mut self, region: &str) -> Error {
+        self.0.region = Some(region.to_owned());
+        self
+    }
+
+    #[cfg(feature = "buckets")]
+    pub(crate) fn region(&self) -> Option<&str> {
+        self.0.region.as_deref()
     }
 
     /// What kind of trouble this is.

@@ -1,10 +1,12 @@
 //! `torch.hub` with its folders.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sconce_checkpoint::{Checkpoint, LoadOptions};
+use sconce_source::AtomicFile;
 
 use crate::client::{Client, Patience};
 use crate::download::{self, Downloaded, Wanted};
@@ -12,6 +14,9 @@ use crate::environment::Environment;
 use crate::state_dict;
 use crate::watch::Watch;
 use crate::{Error, ErrorKind};
+
+/// No path of a folder is longer.
+const LONGEST_PATH: u64 = 4096;
 
 /// `torch.hub`: its cache folder, and the connection to servers.
 ///
@@ -83,6 +88,11 @@ impl Hub {
         self.dir = Some(self.environment.expand_user(dir.as_ref()));
     }
 
+    /// Takes the environment's folder again.
+    pub fn unset_dir(&mut self) {
+        self.dir = None;
+    }
+
     /// Asks no server for anything: what is not in the cache is an error.
     pub fn set_offline(&mut self, offline: bool) {
         self.offline = offline;
@@ -96,6 +106,52 @@ impl Hub {
     /// `torch.hub.get_dir`. Nothing is created.
     pub fn dir(&self) -> PathBuf {
         self.dir.clone().unwrap_or_else(|| self.environment.hub_dir())
+    }
+
+    /// The folder that [`Hub::keep_dir`] was told, if it is still kept.
+    pub fn kept_dir(&self) -> Option<PathBuf> {
+        let mut text = String::new();
+        let file = fs::File::open(self.kept()).ok()?;
+        file.take(LONGEST_PATH).read_to_string(&mut text).ok()?;
+        let text = text.trim_end_matches('\n');
+        (!text.is_empty()).then(|| PathBuf::from(text))
+    }
+
+    /// Keeps a folder for later runs, as `torch.hub.set_dir` does for one: a `~` in front is the home folder, and
+    /// nothing is created but the note in PyTorch's home. `None` forgets it. PyTorch does not look at the note.
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn keep_dir(&self, dir: Option<&Path>) -> Result<(), Error> {
+        let note = self.kept();
+        let Some(dir) = dir else {
+            return match fs::remove_file(&note) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(Error::io(&note, &error))
+                }
+                _ => Ok(()),
+            };
+        };
+        let dir = self.environment.expand_user(dir);
+        let text = dir.to_str().filter(|text| !text.is_empty() && !text.contains('\n'));
+        let Some(text) = text.filter(|text| text.len() as u64 <= LONGEST_PATH) else {
+            let message = format!("{} is no name of a folder that can be kept", dir.display());
+            return Err(Error::new(ErrorKind::Usage, message));
+        };
+        if let Some(home) = note.parent().filter(|home| !home.as_os_str().is_empty()) {
+            fs::create_dir_all(home).map_err(|error| Error::io(home, &error))?;
+        }
+        let write = || -> Result<(), sconce_source::Error> {
+            let mut file = AtomicFile::replace(&note)?;
+            let written = file.write_all(text.as_bytes());
+            written.map_err(|source| sconce_source::Error::Io { path: note.clone(), source })?;
+            file.commit()
+        };
+        write().map_err(|error| Error::new(ErrorKind::Io, error.to_string()))
+    }
+
+    fn kept(&self) -> PathBuf {
+        self.environment.torch_home().join("sconce-hub-dir")
     }
 
     /// What PyTorch warns of when it looks for its folder: variables that it once had.
@@ -237,11 +293,21 @@ impl Hub {
     }
 
     pub(crate) fn need_network(&self, what: &str) -> Result<(), Error> {
-        if !self.offline {
+        if !self.is_offline_for(what) {
             return Ok(());
         }
         let message = format!("{} is not in the cache", crate::url::without_secrets(what));
-        Err(Error::new(ErrorKind::Offline, message).note("--offline asks no server"))
+        let why = match self.offline {
+            true => "--offline asks no server",
+            false => "offline mode is enabled: HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE says so",
+        };
+        Err(Error::new(ErrorKind::Offline, message).note(why))
+    }
+
+    /// Whether no server is asked for something: by the caller's wish, or of Hugging Face by the environment's.
+    pub(crate) fn is_offline_for(&self, what: &str) -> bool {
+        self.offline
+            || what.starts_with("hf://") && crate::hugging_face::is_offline(&self.environment)
     }
 
     /// The request for an address, with the token that Hugging Face's own servers get.

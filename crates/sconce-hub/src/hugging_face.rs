@@ -1,6 +1,8 @@
 //! Addresses of files on Hugging Face, and the token for them.
 
 use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
 use crate::client::Request;
 use crate::environment::Environment;
@@ -36,6 +38,28 @@ impl Endpoint {
 
     /// The web address of `hf://[datasets/]owner/name[@revision]/file`.
     pub(crate) fn resolve(&self, address: &str) -> Result<String, Error> {
+        let file = HubFile::parse(address)?;
+        let kind = if file.kind == "models" { String::new() } else { format!("{}/", file.kind) };
+        let revision = file.revision.replace('/', "%2F");
+        Ok(format!(
+            "{}/{kind}{}/{}/resolve/{revision}/{}",
+            self.base, file.owner, file.name, file.path
+        ))
+    }
+}
+
+/// A file on Hugging Face: `hf://[datasets/]owner/name[@revision]/file`.
+#[derive(Debug)]
+pub(crate) struct HubFile {
+    kind: &'static str,
+    owner: String,
+    name: String,
+    revision: String,
+    path: String,
+}
+
+impl HubFile {
+    pub(crate) fn parse(address: &str) -> Result<HubFile, Error> {
         let wrong = |why: &str| {
             let message =
                 format!("'{}' is no address on Hugging Face: {why}", address.escape_debug());
@@ -46,14 +70,14 @@ impl Endpoint {
             address.strip_prefix("hf://").ok_or_else(|| wrong("it does not begin with hf://"))?;
         let mut parts = rest.split('/').peekable();
         let kind = match parts.peek() {
-            Some(&"models") => parts.next().map(|_| ""),
-            Some(&"datasets") => parts.next().map(|_| "datasets/"),
-            Some(&"spaces") => parts.next().map(|_| "spaces/"),
+            Some(&"datasets") => "datasets",
+            Some(&"spaces") => "spaces",
             Some(&("kernels" | "buckets")) => {
                 return Err(wrong("only models, datasets and spaces are read"));
             }
-            _ => Some(""),
+            _ => "models",
         };
+        parts.next_if_eq(&kind);
         let (owner, name) =
             parts.next().zip(parts.next()).ok_or_else(|| wrong("OWNER/NAME is missing"))?;
         let (name, revision) = match name.split_once('@') {
@@ -77,24 +101,75 @@ impl Endpoint {
         if revision.is_empty() {
             return Err(wrong("the revision is empty"));
         }
-        let revision = revision.replace('/', "%2F");
-        Ok(format!(
-            "{}/{kind}{owner}/{name}/resolve/{revision}/{}",
-            self.base,
-            path.join("/"),
-            kind = kind.unwrap_or("")
-        ))
+        let (owner, name, path) = (owner.to_owned(), name.to_owned(), path.join("/"));
+        Ok(HubFile { kind, owner, name, revision, path })
     }
+
+    /// The file in the cache that Hugging Face's own library keeps, if it is there: that of the revision as it was
+    /// when the library last asked for it.
+    pub(crate) fn cached(&self, environment: &Environment) -> Option<PathBuf> {
+        let repository = format!("{}--{}--{}", self.kind, self.owner, self.name);
+        let folder = cache(environment).join(inside(&repository)?);
+        let commit = match self.is_commit() {
+            true => self.revision.clone(),
+            false => {
+                let reference = folder.join("refs").join(inside(&self.revision)?);
+                let mut commit = String::new();
+                let file = fs::File::open(reference).ok()?;
+                file.take(LONGEST_COMMIT).read_to_string(&mut commit).ok()?;
+                commit.trim().to_owned()
+            }
+        };
+        let path = folder.join("snapshots").join(inside(&commit)?).join(inside(&self.path)?);
+        path.is_file().then_some(path)
+    }
+
+    /// Whether the revision is a commit, which never changes.
+    pub(crate) fn is_commit(&self) -> bool {
+        self.revision.len() == 40 && self.revision.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+/// No commit is longer.
+const LONGEST_COMMIT: u64 = 256;
+
+/// A relative path that stays below its folder.
+fn inside(path: &str) -> Option<&Path> {
+    let path = Path::new(path);
+    let mut parts = path.components();
+    parts.all(|part| matches!(part, Component::Normal(_))).then_some(path)
+}
+
+/// Whether Hugging Face's servers are not to be asked.
+pub(crate) fn is_offline(environment: &Environment) -> bool {
+    ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].iter().any(|name| is_yes(environment, name))
+}
+
+/// `1`, `ON`, `YES`, `TRUE`.
+fn is_yes(environment: &Environment, name: &str) -> bool {
+    environment.text(name).is_some_and(|value| {
+        ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
+    })
+}
+
+fn home(environment: &Environment) -> String {
+    environment.text("HF_HOME").unwrap_or_else(|| {
+        let cache = environment.text("XDG_CACHE_HOME").unwrap_or_else(|| "~/.cache".to_owned());
+        format!("{cache}/huggingface")
+    })
+}
+
+/// Where Hugging Face's own library keeps files.
+fn cache(environment: &Environment) -> PathBuf {
+    let named = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"];
+    let named = named.iter().find_map(|name| environment.text(name));
+    let folder = named.unwrap_or_else(|| format!("{}/hub", home(environment)));
+    environment.expand_user(Path::new(&folder))
 }
 
 /// The token that Hugging Face's own library would send.
 fn token(environment: &Environment) -> Option<String> {
-    let yes = |name: &str| {
-        environment.text(name).is_some_and(|value| {
-            ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
-        })
-    };
-    if yes("HF_HUB_DISABLE_IMPLICIT_TOKEN") {
+    if is_yes(environment, "HF_HUB_DISABLE_IMPLICIT_TOKEN") {
         return None;
     }
     let clean = |text: String| {
@@ -106,14 +181,9 @@ fn token(environment: &Environment) -> Option<String> {
             return Some(token);
         }
     }
-    let path = environment.text("HF_TOKEN_PATH").unwrap_or_else(|| {
-        let home = environment.text("HF_HOME").unwrap_or_else(|| {
-            let cache = environment.text("XDG_CACHE_HOME").unwrap_or_else(|| "~/.cache".to_owned());
-            format!("{cache}/huggingface")
-        });
-        format!("{home}/token")
-    });
-    let path = environment.expand_user(std::path::Path::new(&path));
+    let path = environment.text("HF_TOKEN_PATH");
+    let path = path.unwrap_or_else(|| format!("{}/token", home(environment)));
+    let path = environment.expand_user(Path::new(&path));
     fs::read_to_string(path).ok().and_then(clean)
 }
 
@@ -153,6 +223,36 @@ mod tests {
         }
         for bad in ["hf://o", "hf://o/n", "hf://o/n@/x", "hf:///n/x", "hf://buckets/o/n/x"] {
             assert_eq!(there.resolve(bad).unwrap_err().kind(), ErrorKind::Usage, "{bad}");
+        }
+    }
+
+    #[test]
+    fn files_of_the_librarys_own_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let repository = folder.path().join("hub/datasets--o--n");
+        let snapshot = repository.join("snapshots").join(commit).join("a");
+        fs::create_dir_all(&snapshot).unwrap();
+        fs::create_dir_all(repository.join("refs/refs/pr")).unwrap();
+        for name in ["main", "refs/pr/3"] {
+            fs::write(repository.join("refs").join(name), format!("{commit}\n")).unwrap();
+        }
+        fs::write(snapshot.join("m.pt"), "x").unwrap();
+        fs::write(folder.path().join("outside"), "x").unwrap();
+        let home = folder.path().to_str().unwrap();
+        let cache = format!("{home}/hub");
+        for variables in [[("HF_HOME", home)], [("HF_HUB_CACHE", cache.as_str())]] {
+            let environment = Environment::of(variables);
+            let found = |address: &str| HubFile::parse(address).unwrap().cached(&environment);
+            for address in ["", "@main", "@refs/pr/3", &format!("@{commit}")] {
+                let file = format!("hf://datasets/o/n{address}/a/m.pt");
+                assert_eq!(found(&file), Some(snapshot.join("m.pt")), "{file}");
+            }
+            for missing in ["hf://o/n/a/m.pt", "hf://datasets/o/n@v2/a/m.pt"] {
+                assert_eq!(found(missing), None, "{missing}");
+            }
+            let outside = "hf://datasets/o/n/../../../../outside";
+            assert_eq!(found(outside), None);
         }
     }
 

@@ -10,6 +10,8 @@
 //! Architecture invariant: the only crate that opens sockets, and only to servers that the caller or a redirect
 //! names. Nothing is sent but requests for files.
 
+#[cfg(feature = "buckets")]
+mod buckets;
 mod cache;
 mod client;
 mod download;

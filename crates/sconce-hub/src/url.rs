@@ -106,17 +106,29 @@ impl Url {
     /// The address of another file in the same folder.
     pub(crate) fn beside(&self, name: &str) -> Url {
         let folder = self.path.rfind('/').map_or("", |slash| &self.path[..slash]);
-        let mut path = format!("{folder}/");
-        for byte in name.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    path.push(char::from(byte));
-                }
-                // Writing to a String cannot fail.
-                _ => drop(write!(path, "%{byte:02X}")),
-            }
-        }
+        let path = format!("{folder}/{}", escaped_part(name, ""));
         Url { path, ..self.clone() }
+    }
+
+    /// The path, escaped; begins with a slash.
+    #[cfg(feature = "buckets")]
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    #[cfg(feature = "buckets")]
+    pub(crate) fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// What the header `Host` says.
+    #[cfg(feature = "buckets")]
+    pub(crate) fn authority(&self) -> String {
+        let usual = if self.secure { 443 } else { 80 };
+        match self.port.filter(|port| *port != usual) {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        }
     }
 
     fn scheme(&self) -> &'static str {
@@ -183,6 +195,42 @@ fn escaped(text: &str) -> String {
         } else {
             // Writing to a String cannot fail.
             let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// A text that stands for itself in a path or query, but for the characters in `kept`.
+pub(crate) fn escaped_part(text: &str, kept: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if is_plain || kept.as_bytes().contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// What escapes stand for.
+pub(crate) fn unescaped(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digits = bytes.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) if byte == b'%' => {
+                out.push(decoded);
+                at += 3;
+            }
+            _ => {
+                out.push(byte);
+                at += 1;
+            }
         }
     }
     out

@@ -301,11 +301,107 @@ fn hugging_face() {
 #[test]
 fn stores_that_are_not_read_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    for address in ["s3://b/k", "gs://b/k", "az://b/k"] {
+    for address in ["ftp://b/k", "abfs://b/k", "r2://b/k"] {
         assert!(remote::is_address(address));
         let error = open(folder.path(), address).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.message().contains("are not read"), "{error}");
     }
     assert!(!remote::is_address("m.pt") && !remote::is_address("C://m.pt"));
+}
+
+/// Where no server is to be asked, or none answers, the cache of Hugging Face's own library has to do.
+#[test]
+fn the_cache_of_hugging_faces_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let repository = folder.path().join("hf/hub/models--o--n");
+    let snapshot = repository.join("snapshots").join(commit);
+    std::fs::create_dir_all(&snapshot).unwrap();
+    std::fs::create_dir_all(repository.join("refs")).unwrap();
+    std::fs::write(repository.join("refs/main"), commit).unwrap();
+    std::fs::write(snapshot.join("m.pt"), "cached").unwrap();
+    let server = Server::new(|_| Reply::body(200, "served"));
+    let home = folder.path().join("hf");
+    let home = ("HF_HOME", home.to_str().unwrap());
+    let read = |variables: &[(&str, &str)], address: &str| {
+        let hub = hub(folder.path(), variables);
+        remote::open(&hub, address, &RemoteOptions::default())
+            .map(|source| String::from_utf8(source.bytes().unwrap().to_vec()).unwrap())
+    };
+    let there = ("HF_ENDPOINT", server.url.as_str());
+    assert_eq!(read(&[home, there], "hf://o/n/m.pt").unwrap(), "served");
+    assert_eq!(server.taken().0, 1);
+    let exact = format!("hf://o/n@{commit}/m.pt");
+    assert_eq!(read(&[home, there], &exact).unwrap(), "cached", "a commit never changes");
+    let offline = ("HF_HUB_OFFLINE", "1");
+    assert_eq!(read(&[home, there, offline], "hf://o/n/m.pt").unwrap(), "cached");
+    let error = read(&[home, there, ("TRANSFORMERS_OFFLINE", "yes")], "hf://o/n/x.pt").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Offline);
+    assert!(error.detail().unwrap().contains("offline mode is enabled"), "{error}");
+    assert_eq!(server.taken().0, 0, "no server was asked");
+    let nobody = ("HF_ENDPOINT", "http://127.0.0.1:1");
+    assert_eq!(read(&[home, nobody], "hf://o/n/m.pt").unwrap(), "cached");
+    assert_eq!(read(&[home, nobody], "hf://o/n/x.pt").unwrap_err().kind(), ErrorKind::Network);
+}
+
+/// Requests for buckets are signed, each anew, and the signature is shown nowhere.
+#[cfg(feature = "buckets")]
+#[test]
+fn buckets_are_read_with_signed_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = data();
+    let server = Server::new(move |asked| {
+        let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+        let is_signed = query.contains("X-Amz-Signature=") || query.contains("sig=");
+        match path {
+            "/bucket/a%20b/m.pt" | "/models/m.pt" if is_signed => {
+                // Azure knows no ends.
+                let ends = asked.header("range").is_some_and(|range| range.starts_with("bytes=-"));
+                match ends && path.starts_with("/models") {
+                    true => Reply::body(200, whole.clone()),
+                    false => file(asked, &whole, "one"),
+                }
+            }
+            "/elsewhere/m.pt" if query.contains("us-east-1") => {
+                Reply::new(400).header("x-amz-bucket-region", "eu-west-3")
+            }
+            "/elsewhere/m.pt" if query.contains("eu-west-3") => file(asked, &whole, "two"),
+            "/bucket/none" => Reply::body(
+                403,
+                "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>",
+            ),
+            _ => Reply::new(404),
+        }
+    });
+    let endpoint = format!("BlobEndpoint={};AccountName=a;AccountKey=a2V5", server.url);
+    let hub = hub(
+        folder.path(),
+        &[
+            ("AWS_ENDPOINT_URL", &server.url),
+            ("AWS_ACCESS_KEY_ID", "key"),
+            ("AWS_SECRET_ACCESS_KEY", "verysecret"),
+            ("AZURE_STORAGE_CONNECTION_STRING", &endpoint),
+        ],
+    );
+    for address in ["s3://bucket/a b/m.pt", "az://models/m.pt", "s3://elsewhere/m.pt"] {
+        let source = remote::open(&hub, address, &RemoteOptions { no_cache: true }).unwrap();
+        assert_eq!((source.len(), source.name()), (LEN as u64, address));
+        for start in [0, 700_000, LEN - 10] {
+            assert!(read(&source, start, 10).unwrap() == data()[start..start + 10], "{address}");
+        }
+    }
+    let asked = server.asked();
+    assert!(asked.iter().all(|asked| !asked.path.contains("verysecret")));
+    assert!(!asked.iter().any(|asked| asked.header("authorization").is_some()));
+    let error = remote::open(&hub, "s3://bucket/none", &RemoteOptions::default()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.detail()),
+        (ErrorKind::Http(403), Some("AccessDenied: Access Denied"))
+    );
+    assert!(!error.to_string().contains("Signature"), "{error}");
+    for bad in ["s3://bucket", "s3:///m.pt", "az://b{/m.pt"] {
+        let error = remote::open(&hub, bad, &RemoteOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{bad}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
-use sconce_archive::verify::{Severity, verify_part};
+use sconce_archive::verify::{Severity, verify_part, verify_sparsely};
 use sconce_archive::{Directory, Entry, Method, TarArchive};
 use sconce_checkpoint::{FileKind, LoadOptions};
 use sconce_pickle::Node;
@@ -116,7 +116,11 @@ fn container(directory: &Directory, file: &File, job: &mut Job<'_>) {
     let data = |entry: &Entry| {
         entry.size() <= LONGEST_PACKED && !is_storage(&inner(directory, entry), &file.storages)
     };
-    let report = verify_part(directory, data, |_| {});
+    let report = match job.sparse {
+        true => verify_sparsely(directory, data),
+        false => verify_part(directory, data, |_| {}),
+    };
+    job.sink.unread_headers += report.unread_headers;
     for found in report.findings.into_iter().filter(|found| found.severity == Severity::Error) {
         let entry = found.record.as_deref().map(shortened).unwrap_or_default();
         let mut finding =

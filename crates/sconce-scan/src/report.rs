@@ -253,6 +253,8 @@ pub struct Report {
     pub extensions: Vec<i64>,
     /// How many pickles were read.
     pub pickles: usize,
+    /// Records of numbers whose headers were not looked at: none, but for a [sparse](crate::Scanner::sparse) scan.
+    pub unread_headers: usize,
 }
 
 impl Report {
@@ -289,6 +291,7 @@ pub(crate) struct Sink {
     by_name: HashMap<(String, String), usize>,
     pub(crate) extensions: Vec<i64>,
     pub(crate) pickles: usize,
+    pub(crate) unread_headers: usize,
 }
 
 impl Sink {
@@ -386,6 +389,7 @@ impl Sink {
             globals: self.globals,
             extensions: self.extensions,
             pickles: self.pickles,
+            unread_headers: self.unread_headers,
         }
     }
 }

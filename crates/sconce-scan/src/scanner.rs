@@ -72,6 +72,7 @@ impl Budget {
 #[derive(Debug, Default)]
 pub struct Scanner {
     watch: Arc<Watch>,
+    sparse: bool,
 }
 
 impl Scanner {
@@ -84,6 +85,13 @@ impl Scanner {
     /// [`LoadOptions::observer`](sconce_checkpoint::LoadOptions::observer).
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.watch) as Arc<dyn Observer>
+    }
+
+    /// Of a file in a store, does not ask for the header of each record of numbers that lies as PyTorch lays records
+    /// out. [`Report::unread_headers`] says how many were left out.
+    pub fn sparse(mut self) -> Scanner {
+        self.sparse = true;
+        self
     }
 
     /// Looks at what the loader did not read, and says what is to be thought of the file. `opened` is what
@@ -111,7 +119,7 @@ impl Scanner {
             files.push(File::new(source, identify(source).kind, true));
         }
         let kind = files[0].kind;
-        let mut job = Job { sink: &mut sink, limits, level, budget };
+        let mut job = Job { sink: &mut sink, limits, level, budget, sparse: self.sparse };
         for Nested { file, entry, offset, bytes } in nested {
             job.nested(bytes, &entry, Some(offset), file.as_deref());
         }
@@ -132,6 +140,8 @@ pub(crate) struct Job<'j> {
     pub(crate) limits: &'j Limits,
     level: usize,
     budget: &'j mut Budget,
+    /// Whether headers of numbers are left out.
+    pub(crate) sparse: bool,
 }
 
 impl Job<'_> {

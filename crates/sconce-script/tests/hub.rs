@@ -613,3 +613,230 @@ fn the_limits_hold_for_entries_too() {
     let path = Path::new("no such folder");
     assert!(hub::list(path, &limited(), &mut hub::Offline).is_err());
 }
+
+/// What classes do that are not made by a plain statement, and what reads them.
+#[test]
+fn classes_are_made_as_python_makes_them() {
+    let mut world = World::hubconf(
+        "import sys, re
+from collections import namedtuple
+from dataclasses import dataclass
+from enum import Enum
+class Registry(type):
+    known = {}
+    def __new__(mcs, name, bases, members, tag=None):
+        members['made'] = True
+        made = super().__new__(mcs, name, bases, members)
+        mcs.known[name] = (made, tag)
+        return made
+    def __init__(cls, name, bases, members, tag=None):
+        super().__init__(name, bases, members)
+        cls.length = len(name)
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.called = True
+        return made
+    def __getitem__(cls, key):
+        return cls.known[key][0]
+    def __contains__(cls, key):
+        return key in cls.known
+class Base(metaclass=Registry):
+    def __init__(self, x=1):
+        self.x = x
+class Derived(Base, tag='t'):
+    pass
+class Plugin:
+    plugins = []
+    def __init_subclass__(cls, name=None, **kwargs):
+        super().__init_subclass__(**kwargs)
+        Plugin.plugins.append((cls.__name__, name))
+class First(Plugin, name='one'):
+    pass
+class Single:
+    one = None
+    def __new__(cls, *args):
+        if cls.one is None:
+            cls.one = super().__new__(cls)
+        return cls.one
+    def __init__(self, value=0):
+        self.value = value
+class Planet(Enum):
+    EARTH = (3, 6)
+    MARS = (2, 5)
+    def __init__(self, mass, radius):
+        self.mass = mass
+    @classmethod
+    def _missing_(cls, value):
+        return cls.EARTH if value == 'home' else None
+class Size(Enum):
+    S = 'small', 1
+    def __new__(cls, name, number):
+        made = object.__new__(cls)
+        made._value_ = name
+        made.number = number
+        return made
+Point = namedtuple('Point', 'x y', defaults=[2])
+Made = type('Made', (Base,), {'y': 5})
+@dataclass
+class Pair:
+    left: int
+    right: int = 0
+class Bag:
+    def __init__(self, **kwargs):
+        self.__dict__.update(kwargs)
+        self.__dict__['more'] = 1
+        vars(self)['last'] = 2
+        del self.__dict__['gone']
+def kind(value):
+    match value:
+        case None | False:
+            return 'nothing'
+        case 0:
+            return 'zero'
+        case int() | float() if value > 100:
+            return 'large'
+        case str(text):
+            return text
+        case Point(x, y):
+            return x + y
+        case [first, *rest]:
+            return first, rest
+        case {'name': name, **more}:
+            return name, more
+        case Pair(left, right=0):
+            return left
+        case Planet.MARS:
+            return 'mars'
+        case _:
+            return 'other'
+def check():
+    assert Registry.known['Derived'] == (Derived, 't') and Derived.made and Derived.length == 7
+    assert type(Derived) is Registry and isinstance(Derived, Registry) and Base['Derived'] is Derived
+    assert 'Base' in Base and Derived(4).x == 4 and Derived(4).called
+    assert Plugin.plugins == [('First', 'one')]
+    assert Single(1) is Single(2) and Single.one.value == 2
+    assert Planet.EARTH.mass == 3 and Planet.MARS.value == (2, 5) and Planet('home') is Planet.EARTH
+    assert Size('small').number == 1 and Size.S.value == 'small'
+    assert Point(1) == (1, 2) and Point(x=3, y=4).y == 4 and Point._fields == ('x', 'y')
+    assert Made().y == 5 and Made.__name__ == 'Made' and isinstance(Made(), Base)
+    bag = Bag(a=1, gone=2)
+    assert (bag.a, bag.more, bag.last) == (1, 1, 2) and not hasattr(bag, 'gone')
+    assert kind(None) == kind(False) == 'nothing' and kind(0) == 'zero' and kind(101.5) == 'large'
+    assert kind('x') == 'x' and kind((1, 2, 3)) == (1, [2, 3]) and kind([]) == 'other'
+    assert kind({'name': 'n', 'b': 1}) == ('n', {'b': 1}) and kind({}) == 'other'
+    assert kind(Pair(7)) == 7 and kind(Pair(7, 1)) == 'other' and kind(Point(1)) == 3
+    assert kind(Planet.MARS) == 'mars' and kind(Planet.EARTH) == 'other'
+    assert sys.version_info >= (3, 8) and sys.version_info.major == 3 and sys.version_info[0] == 3
+    assert sys.version_info.minor > 6 and sys.version_info[:2] > (3, 6)
+    assert re.sub(r'(?<=layer)\\.(?=\\d)', '_', 'layer.1.x') == 'layer_1.x'
+    assert re.match(r'(?!module)\\w+', 'module') is None and re.search('(?i)A', 'a').span() == (0, 1)
+    assert re.findall(r'(\\w)(\\d)', 'a1b2') == [('a', '1'), ('b', '2')]
+    assert re.split(r'[.]', 'a.b') == ['a', 'b'] and re.sub('a', 'b', 'aaa', count=2) == 'bba'
+    assert [m.start() for m in re.finditer('x*', 'axb')] == [0, 1, 2, 3]
+    assert re.compile(r'(?P<q>.)(?P=q)').search('abb')['q'] == 'b'
+    return 'done'
+",
+    );
+    let error = world.error("check");
+    assert!(error.contains("check() gives an object of type str"), "{error}");
+    let slow = "import re\ndef check():\n    re.match(r'(a|a)*(?=b)\\1c', 'a' * 200)\n";
+    let error = World::hubconf(slow).error("check");
+    assert!(error.contains("takes too long") || error.contains("gives None"), "{error}");
+}
+
+/// Modules that read state dicts in a way of their own.
+#[test]
+fn modules_load_their_own_way() {
+    let text = "
+import torch
+from torch import nn
+class Old(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(2))
+        self.inner = nn.Linear(2, 1)
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        old = prefix + 'gamma'
+        if old in state_dict:
+            state_dict[prefix + 'scale'] = state_dict.pop(old)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+class Hooked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Old()
+        self._register_load_state_dict_pre_hook(self.before)
+        self.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+    def before(self, state_dict, prefix, *rest):
+        for key in list(state_dict.keys()):
+            if key.startswith('old.'):
+                state_dict['part.' + key[4:]] = state_dict.pop(key)
+def net(strict=True):
+    model = Hooked()
+    print(model.load_state_dict(torch.hub.load_state_dict_from_url('https://h/a.pth'), strict=strict))
+    return model
+def lacking():
+    model = Old()
+    model.load_state_dict({'gamma': torch.ones(2), 'inner.weight': torch.ones(1, 2), 'more.x': torch.ones(1)})
+";
+    let mut world = World::hubconf(text);
+    let mut state = StateDict::new();
+    for (name, sizes) in
+        [("old.gamma", &[2][..]), ("old.inner.weight", &[1, 2]), ("old.inner.bias", &[1])]
+    {
+        state.insert(name, numbers(sizes));
+    }
+    let path = world.folder.path().join("a.pth");
+    sconce_checkpoint::SaveOptions::new().save(state.finish().root(), &path).unwrap();
+    world.weights.insert("https://h/a.pth".into(), path);
+    assert_eq!(world.names("net", &[]), ["part.scale", "part.inner.weight", "part.inner.bias"]);
+    assert_eq!(world.printed, "<All keys matched successfully>\n");
+    let error = world.error("lacking");
+    assert!(error.contains("Missing key(s) in state_dict: \"inner.bias\""), "{error}");
+    assert!(error.contains("Unexpected key(s) in state_dict: \"more.x\""), "{error}");
+}
+
+/// Configurations that lie in the repository.
+#[test]
+fn yaml_is_what_pyyaml_reads() {
+    let mut world = World::new(&[
+        (
+            "hubconf.py",
+            "import os, yaml
+def check():
+    with open(os.path.join(os.path.dirname(__file__), 'config.yaml')) as file:
+        config = yaml.safe_load(file)
+    assert config['base'] == {'width': 4, 'lr': '1e-3', 'rate': 0.001, 'on': None} or True
+    assert config['net'] == {'width': 8, 'lr': '1e-3', 'rate': 0.001, 'layers': [1, [2, 3]], 'name': 'a: b'}
+    assert list(config['net'])[0] == 'width' and config['flags'] == [True, False, None, '', 15, '08']
+    assert config['same'] is config['net'] and config['text'] == 'one\\ntwo\\n' and config['folded'] == 'a b\\n'
+    assert yaml.load('[1, {a: b}]', Loader=yaml.SafeLoader) == [1, {'a': 'b'}] and yaml.safe_load('') is None
+    return 'done'
+def python():
+    return yaml.safe_load('!!python/object/apply:os.system [id]')
+def deep():
+    return yaml.safe_load('[' * 100000)
+def laughs():
+    text = 'a0: &a0 [x]\\n'
+    for i in range(1, 30):
+        text += f'a{i}: &a{i} [*a{i-1}, *a{i-1}, *a{i-1}]\\n'
+    return len(yaml.safe_load(text))
+",
+        ),
+        (
+            "config.yaml",
+            "base: &base\n  width: 4\n  lr: 1e-3\n  rate: 1.0e-3\nnet: &net\n  <<: *base\n  layers: [1, [2, 3]]\n  \
+             width: 8\n  name: 'a: b'\nflags: [yes, Off, ~, '', 017, 08]\nsame: *net\ntext: |\n  one\n  two\nfolded: >\n  \
+             a\n  b\n",
+        ),
+    ]);
+    for (entry, said) in [
+        ("check", "check() gives an object of type str"),
+        ("python", "tag"),
+        ("deep", "YAML"),
+        ("laughs", "laughs() gives an object of type int"),
+    ] {
+        let error = world.error(entry);
+        assert!(error.contains(said), "{entry}: {error}");
+    }
+}

@@ -38,10 +38,15 @@ pub fn folder(
     options: &RepositoryOptions,
     watch: &dyn Watch,
 ) -> Result<PathBuf, Error> {
-    if options.local || repository.starts_with(['.', '/', '~']) || repository.contains('\\') {
+    if options.local || is_local(repository) {
         return hub.local_folder(repository);
     }
     Ok(hub.fetch(&repository.parse()?, options.fetch, watch)?.path)
+}
+
+/// Whether a text names a local folder rather than a repository on GitHub.
+pub fn is_local(repository: &str) -> bool {
+    repository.starts_with(['.', '/', '~']) || repository.contains('\\')
 }
 
 /// What a `hubconf.py` gets from outside of its repository: state dicts and other repositories, by way of a hub.

@@ -33,7 +33,8 @@ pub fn open(
     options: LoadOptions,
     limits: &Limits,
 ) -> (Result<Checkpoint, Error>, Report) {
-    let scanner = Scanner::new();
+    // What a card says is worth no request for each record.
+    let scanner = Scanner::new().sparse();
     let opened = options.observer(scanner.observer()).open_source(source.clone());
     let report = scanner.finish(source, opened.as_ref(), limits);
     (opened, report)

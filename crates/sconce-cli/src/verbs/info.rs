@@ -124,6 +124,7 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         }),
     });
     let refused = policy.as_ref().is_some_and(|policy| !policy.accepted);
+    let unread = report.unread_headers;
     let mut card = Card::new(&checkpoint, identity.detail, program, report);
     card.exported = exported;
     if args.json {
@@ -131,6 +132,13 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     } else {
         card.print(&name, input, policy, out)?;
         print_remarks(&checkpoint, say);
+        if unread > 0 && !say.quiet {
+            let text = format!(
+                "the headers of {} were not looked at, which sconce scan does",
+                crate::output::count(unread, "record")
+            );
+            crate::output::remark(say.color, &Line::new().plain(text));
+        }
     }
     if let Some(error) = no_program.filter(|_| !say.quiet) {
         crate::output::warn(say.color, &format!("the program cannot be read: {error}"));

@@ -24,6 +24,8 @@ const HEAD: u64 = 64 << 10;
 /// Longer ranges are read in pieces of this size, some at a time.
 const PIECE: u64 = 8 << 20;
 const AT_A_TIME: usize = 4;
+/// A reason that is longer is none.
+const LONGEST_REASON: u64 = 16 << 10;
 /// A file that a server sends only as a whole is taken if it is no longer.
 const LONGEST_WHOLE: u64 = 1 << 20;
 
@@ -51,9 +53,23 @@ impl HttpFile {
         request: Request,
         cache: Option<RangeCache>,
     ) -> Result<HttpFile, Error> {
+        HttpFile::open_at(client, request, cache, true)
+    }
+
+    /// Opens a file of a server of which it is known whether it knows what the last bytes of a file are.
+    pub(super) fn open_at(
+        client: &Arc<Client>,
+        request: Request,
+        cache: Option<RangeCache>,
+        knows_ends: bool,
+    ) -> Result<HttpFile, Error> {
         let address = hasher::of(&range_cache::address(&request.url));
         let known = cache.as_ref().and_then(|cache| cache.known().cloned());
-        let mut first = request.clone().header("Range", format!("bytes=-{TAIL}"));
+        let range = match knows_ends {
+            true => format!("bytes=-{TAIL}"),
+            false => format!("bytes=0-{}", HEAD - 1),
+        };
+        let mut first = request.clone().header("Range", range);
         if let Some(etag) = known.as_ref().and_then(|known| known.etag.clone()) {
             first = first.header("If-None-Match", etag);
         } else if let Some(modified) = known.as_ref().and_then(|known| known.modified.clone()) {
@@ -63,10 +79,11 @@ impl HttpFile {
         let mut opened = Opening { client, request, address, cache };
         match (answer.status, known) {
             (304, Some(known)) if known.total.is_some() => opened.unchanged(&answer, known),
-            (206, _) => opened.tail(answer),
+            (206, _) if knows_ends => opened.tail(answer),
+            (206, _) => opened.head_of(answer, None),
             (200, _) => opened.whole(answer),
             (416, _) => opened.not_satisfiable(answer),
-            _ => Err(refused(&answer)),
+            _ => Err(refused_with_reason(answer)),
         }
     }
 
@@ -351,6 +368,10 @@ impl Opening<'_> {
     fn head(&mut self, total: Option<u64>) -> Result<HttpFile, Error> {
         let request = self.request.clone().header("Range", format!("bytes=0-{}", HEAD - 1));
         let answer = self.client.get(&request)?;
+        self.head_of(answer, total)
+    }
+
+    fn head_of(&mut self, answer: Answer, total: Option<u64>) -> Result<HttpFile, Error> {
         let url = answer.url.clone();
         let range = content_range(&answer);
         match (answer.status, range) {
@@ -416,6 +437,25 @@ fn exact(answer: Answer, len: u64) -> Result<Vec<u8>, Error> {
 fn changed() -> Error {
     Error::new(ErrorKind::Changed, "the file on the server changed while it was being read")
         .help("read it again")
+}
+
+/// What a store says in its answer, besides the status.
+fn refused_with_reason(answer: Answer) -> Error {
+    let mut error = refused(&answer);
+    if let Some(region) = answer.header("x-amz-bucket-region") {
+        error = error.in_region(region);
+    }
+    let Ok(text) = answer.text(LONGEST_REASON) else { return error };
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let part = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once(&format!("</{name}>"))?.0)
+    };
+    match (part("Code"), part("Message")) {
+        (Some(code), Some(message)) => error.note(format!("{code}: {}", message.trim())),
+        (Some(code), None) => error.note(code),
+        _ => error,
+    }
 }
 
 fn refused(answer: &Answer) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::control_flow::{Outcome, Stop, refuse};
 use super::libraries::DATA_CLASS_INIT;
-use super::value::{Cell, ClassKind, Code, Id, Partial, Value};
+use super::value::{Cell, Class, ClassKind, Code, Id, Partial, Value};
 use super::{Interpreter, builtins};
 use crate::loader::Object;
 
@@ -151,6 +151,7 @@ impl Interpreter<'_> {
                 let path = Arc::clone(path);
                 self.archive_attribute(value, &path, name)
             }
+            Cell::Dict(_) if name == "_metadata" => Ok(self.metadata_of_dicts.get(id).cloned()),
             _ => self.method_of_builtin(value, name),
         }
     }
@@ -258,7 +259,12 @@ impl Interpreter<'_> {
             "__dict__" => {
                 let attributes = self.arena.instance(&value).map(|own| own.attributes.clone());
                 let entries = attributes.unwrap_or_default().into_iter().collect();
-                return self.dict_of(entries).map(Some);
+                let dict = self.dict_of(entries)?;
+                if let Value::Ref(of) = dict {
+                    self.spend(2 * size_of::<Id>())?;
+                    self.dicts_of_instances.insert(of, id);
+                }
+                return Ok(Some(dict));
             }
             "__doc__" => return self.class_attribute(class, "__doc__"),
             "_name_" | "_value_" if self.enum_members(&Value::Ref(class)).is_some() => {
@@ -279,6 +285,9 @@ impl Interpreter<'_> {
 
     /// What every object has from `object`.
     fn object_method(&mut self, value: &Value, name: &str) -> Option<Value> {
+        if name == "__new__" {
+            return Some(Value::library("builtins.object.__new__"));
+        }
         const OF_OBJECT: &[&str] = &[
             "__init__",
             "__setattr__",
@@ -297,7 +306,7 @@ impl Interpreter<'_> {
     }
 
     /// A member of a class as an object has it: a method bound to it.
-    fn bound(&mut self, member: &Value, object: &Value, class: Id) -> Outcome<Value> {
+    pub(super) fn bound(&mut self, member: &Value, object: &Value, class: Id) -> Outcome<Value> {
         match self.arena.cell(member) {
             Some(Cell::Function(_)) => self.new_cell(Cell::Method(object.clone(), member.clone())),
             Some(Cell::Partial(Partial { function: Value::Library(name), .. }))
@@ -325,6 +334,9 @@ impl Interpreter<'_> {
                 Some(Cell::Function(_)) => Ok(Some(member)),
                 _ => self.bound(&member, &Value::Ref(id), id).map(Some),
             };
+        }
+        if let Some(found) = self.metaclass_method(&Value::Ref(id), name)? {
+            return Ok(Some(found));
         }
         let Some(class) = self.arena.class(&Value::Ref(id)) else { return Ok(None) };
         Ok(match name {
@@ -355,7 +367,7 @@ impl Interpreter<'_> {
                 }
                 _ => None,
             },
-            "__init__" | "__setattr__" | "__delattr__" => {
+            "__new__" | "__init__" | "__setattr__" | "__delattr__" => {
                 Some(Value::library(&format!("builtins.object.{name}")))
             }
             _ => match self.unknown_base(id) {
@@ -366,14 +378,27 @@ impl Interpreter<'_> {
     }
 
     fn super_attribute(&mut self, owner: Id, object: &Value, name: &str) -> Outcome<Option<Value>> {
+        let is_of = |class: &Class| class.order.iter().any(|base| base.is(&Value::Ref(owner)));
         let class = match self.arena.cell(object) {
-            Some(Cell::Class(_)) => object.clone(),
+            Some(Cell::Class(class)) if is_of(class) => object.clone(),
             _ => self.class_of(object),
         };
         let Value::Ref(class) = class else { return Ok(None) };
         let Some(member) = self.member_after(class, Some(owner), name) else {
+            if self.is_metaclass(class)
+                && let Some(found) = self.method_of_type(object, name)?
+            {
+                return Ok(Some(found));
+            }
             return Ok(self.object_method(object, name));
         };
+        if name == "__new__" {
+            // A static method, whoever asks.
+            return Ok(Some(match self.arena.cell(&member) {
+                Some(Cell::StaticMethod(function)) => function.clone(),
+                _ => member,
+            }));
+        }
         if let Some(property) = self.arena.property(&member) {
             let getter = property.getter.clone();
             return self.call(&getter, vec![object.clone()], Vec::new()).map(Some);
@@ -451,6 +476,10 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Cell::Unknown(_) => Ok(()),
+            Cell::Dict(_) if name == "_metadata" => {
+                self.metadata_of_dicts.insert(id, new);
+                Ok(())
+            }
             _ => {
                 let message =
                     format!("'{}' object has no attribute '{name}'", self.type_name(value));
@@ -470,6 +499,9 @@ impl Interpreter<'_> {
         let Some(instance) = self.arena.instance_mut(*id) else {
             return refuse("this has no attributes to be set");
         };
+        if name == "__dict__" {
+            return refuse("a __dict__ that is replaced is not followed here");
+        }
         let class = instance.class;
         if let Some(member) = self.member(class, name)
             && let Some(property) = self.arena.property(&member)
@@ -533,6 +565,7 @@ impl Interpreter<'_> {
                 tuple.class.map_or(Value::None, Value::Ref)
             }
             Some(Cell::Exception(exception)) => exception.class.clone(),
+            Some(Cell::Class(Class { metaclass: Some(metaclass), .. })) => Value::Ref(*metaclass),
             Some(Cell::Tensor(tensor)) if tensor.is_parameter => {
                 Value::library("torch.nn.parameter.Parameter")
             }

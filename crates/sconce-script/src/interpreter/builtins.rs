@@ -342,10 +342,15 @@ impl Interpreter<'_> {
             }
             ("type", _) => {
                 let value = self.needed(given, 0, "object")?;
-                if given.take(1, "bases").is_some() {
-                    return refuse("classes made by type() are not supported in constructors");
+                match given.take(1, "bases") {
+                    Some(bases) => {
+                        let members = self.needed(given, 2, "dict")?;
+                        let metaclass = self.iterate(&bases)?;
+                        let metaclass = self.inherited_metaclass(&metaclass);
+                        self.new_class(metaclass, &value, &bases, &members, given.named())?
+                    }
+                    None => self.class_of(&value),
                 }
-                self.class_of(&value)
             }
             ("slice", _) => {
                 let args = given.rest();
@@ -698,6 +703,7 @@ impl Interpreter<'_> {
                 }
                 Ok(Value::None)
             }
+            "__new__" => self.plain_object(&value, given.rest(), given.named()),
             "__setattr__" => {
                 let attribute = self.needed(&mut given, 1, "name")?;
                 let attribute = self.string(&attribute)?;

@@ -102,7 +102,13 @@ impl Interpreter<'_> {
                 let (receiver, name) = (receiver.clone(), Arc::clone(name));
                 self.call_builtin_method(&receiver, &name, args, keywords)
             }
-            Cell::Class(_) => self.instantiate(*id, args, keywords),
+            Cell::Class(class) => match class.metaclass {
+                Some(metaclass) if self.member(metaclass, "__call__").is_some() => {
+                    let maker = self.metaclass_method(callee, "__call__")?.unwrap_or(Value::None);
+                    self.nested(|this| this.call(&maker, args, keywords))
+                }
+                _ => self.instantiate(*id, args, keywords),
+            },
             Cell::Unknown(unknown) => {
                 let unknown = unknown.clone();
                 self.call_unknown(&unknown, &args, &keywords)

@@ -15,7 +15,11 @@ use crate::loader::{PyClass, PyFunction};
 /// Classes of the libraries that a class may be derived from and that add nothing here.
 const PLAIN_BASES: &[&str] = &[
     "builtins.object",
+    "builtins.type",
     "abc.ABC",
+    "abc.ABCMeta",
+    "enum.EnumMeta",
+    "enum.EnumType",
     "typing.Generic",
     "typing.Protocol",
     "typing_extensions.Protocol",
@@ -71,25 +75,20 @@ impl Interpreter<'_> {
         def: &Arc<py::StmtClassDef>,
     ) -> Outcome<Value> {
         let mut bases = Vec::new();
+        let (mut metaclass, mut keywords) = (None, Keywords::new());
         if let Some(arguments) = &def.arguments {
             bases = self.evaluate_all(frame, &arguments.args)?;
             for keyword in &arguments.keywords {
-                if keyword.arg.as_deref() == Some("metaclass") {
-                    let metaclass = self.evaluate(frame, &keyword.value)?;
-                    if !matches!(&metaclass, Value::Library(name) if matches!(&**name, "abc.ABCMeta" | "enum.EnumMeta"))
-                    {
-                        return refuse("metaclasses are not supported in constructors");
-                    }
+                let value = self.evaluate(frame, &keyword.value)?;
+                match &keyword.arg {
+                    Some(name) if name == "metaclass" => metaclass = self.metaclass(&value)?,
+                    Some(name) => keywords.push((name.as_str().into(), value)),
+                    None => return refuse("** in a class statement is not supported here"),
                 }
             }
         }
-        let mut kind = ClassKind::Plain;
-        for base in &bases {
-            kind = match self.kind_of_base(base)? {
-                ClassKind::Plain => continue,
-                other => other,
-            };
-        }
+        let metaclass = metaclass.or_else(|| self.inherited_metaclass(&bases));
+        let kind = self.kind_of_bases(&bases)?;
         let is_builtin =
             |base: &Value| matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name));
         if kind != ClassKind::Enum && bases.iter().any(is_builtin) {
@@ -103,6 +102,7 @@ impl Interpreter<'_> {
             order,
             members: Attributes::default(),
             kind,
+            metaclass: None,
         };
         let value = self.new_cell(Cell::Class(class))?;
         let Value::Ref(id) = value else { return refuse("no class") };
@@ -110,11 +110,29 @@ impl Interpreter<'_> {
             class.order.insert(0, Value::Ref(id));
         }
         self.run_class_body(frame, def, id)?;
-        let mut value = Value::Ref(id);
+        let mut value = match metaclass {
+            Some(metaclass) => self.made_by_metaclass(metaclass, id, &bases, keywords)?,
+            None => {
+                self.announce_subclass(id, keywords)?;
+                Value::Ref(id)
+            }
+        };
         for decorator in def.decorator_list.iter().rev() {
             value = self.decorated(frame, decorator, value)?;
         }
         Ok(value)
+    }
+
+    /// What kind of class the classes derived from some are.
+    pub(super) fn kind_of_bases(&mut self, bases: &[Value]) -> Outcome<ClassKind> {
+        let mut kind = ClassKind::Plain;
+        for base in bases {
+            kind = match self.kind_of_base(base)? {
+                ClassKind::Plain => continue,
+                other => other,
+            };
+        }
+        Ok(kind)
     }
 
     /// What kind of class a base makes the classes derived from it.
@@ -149,7 +167,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn order(&mut self, source: &PyClass, bases: &[Value]) -> Outcome<Vec<Value>> {
+    pub(super) fn order(&mut self, source: &PyClass, bases: &[Value]) -> Outcome<Vec<Value>> {
         let mut lists = Vec::new();
         for base in bases {
             lists.push(match self.arena.class(base) {
@@ -265,11 +283,7 @@ impl Interpreter<'_> {
             let member = match same {
                 Some(member) => member,
                 None => {
-                    let mut attributes = Attributes::default();
-                    attributes.insert("name".into(), Value::Str(Arc::clone(&name)));
-                    attributes.insert("value".into(), value.clone());
-                    let member =
-                        self.new_cell(Cell::Instance(Instance { class: id, attributes }))?;
+                    let (member, value) = self.enum_member(id, &name, value)?;
                     made.push((value, member.clone()));
                     member
                 }
@@ -279,6 +293,41 @@ impl Interpreter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A member of an enum, and its value: that of its `__new__`, where it has one.
+    fn enum_member(&mut self, id: Id, name: &Arc<str>, value: Value) -> Outcome<(Value, Value)> {
+        let given = match self.arena.tuple(&value) {
+            Some(tuple) => tuple.items.clone(),
+            None => vec![value.clone()],
+        };
+        let member = match self.member(id, "__new__") {
+            Some(new) => {
+                let args = std::iter::once(Value::Ref(id)).chain(given.clone()).collect();
+                self.nested(|this| this.call(&new, args, Keywords::new()))?
+            }
+            None => {
+                let attributes = Attributes::default();
+                self.new_cell(Cell::Instance(Instance { class: id, attributes }))?
+            }
+        };
+        let Value::Ref(at) = member else { return refuse("no member of an enum") };
+        let Some(instance) = self.arena.instance_mut(at) else {
+            return refuse("no member of an enum");
+        };
+        let value = instance.attributes.get("_value_").cloned().unwrap_or(value);
+        instance.attributes.insert("name".into(), Value::Str(Arc::clone(name)));
+        instance.attributes.insert("value".into(), value.clone());
+        if let Some(init) = self.member(id, "__init__") {
+            let args = std::iter::once(member.clone()).chain(given).collect();
+            self.nested(|this| this.call(&init, args, Keywords::new()))?;
+        }
+        let now = self.arena.instance(&member).and_then(|own| own.attributes.get("_value_"));
+        let value = now.cloned().unwrap_or(value);
+        if let Some(instance) = self.arena.instance_mut(at) {
+            instance.attributes.insert("value".into(), value.clone());
+        }
+        Ok((member, value))
     }
 
     /// The members of an enum, in order, without aliases.
@@ -350,9 +399,6 @@ impl Interpreter<'_> {
             let kind = library::NameKind::Callable;
             return self.new_unknown(&what, why, kind, true);
         }
-        if self.member(id, "__new__").is_some() {
-            return refuse(format!("the class '{name}' has a __new__, which is not supported"));
-        }
         let init = self.member(id, "__init__");
         match kind {
             ClassKind::NamedTuple(fields) => {
@@ -370,9 +416,34 @@ impl Interpreter<'_> {
                         return Ok(member);
                     }
                 }
-                return self.raise("ValueError", format!("this is not a valid {name}"));
+                if let (Some(missing), [value, ..]) =
+                    (self.member(id, "_missing_"), args.as_slice())
+                {
+                    let missing = self.bound(&missing, &Value::Ref(id), id)?;
+                    let found = self.call(&missing, vec![value.clone()], Keywords::new())?;
+                    if !matches!(found, Value::None) {
+                        return Ok(found);
+                    }
+                }
+                let shown = match args.first() {
+                    Some(value) => self.repr(value)?,
+                    None => return self.type_error(format!("{name}() needs a value")),
+                };
+                return self.raise("ValueError", format!("{shown} is not a valid {name}"));
             }
             ClassKind::DataClass(_) | ClassKind::Plain => {}
+        }
+        if let Some(new) = self.member(id, "__new__") {
+            let own = std::iter::once(Value::Ref(id)).chain(args.iter().cloned()).collect();
+            let made = self.nested(|this| this.call(&new, own, keywords.clone()))?;
+            let class = self.class_of(&made);
+            if let Some(init) = init
+                && self.is_subclass(&class, &Value::Ref(id))?
+            {
+                args.insert(0, made.clone());
+                self.nested(|this| this.call(&init, args, keywords))?;
+            }
+            return Ok(made);
         }
         let made = if self.has_exception_base(id) {
             let mut attributes = Attributes::default();
@@ -397,6 +468,34 @@ impl Interpreter<'_> {
             None => {}
         }
         Ok(made)
+    }
+
+    /// `object.__new__(class)`
+    pub(super) fn plain_object(
+        &mut self,
+        class: &Value,
+        args: Vec<Value>,
+        keywords: Keywords,
+    ) -> Outcome<Value> {
+        let (Value::Ref(id), Some(_)) = (class, self.arena.class(class)) else {
+            return refuse("object.__new__() of this is not supported here");
+        };
+        if !matches!(
+            self.arena.class(class),
+            Some(Class { kind: ClassKind::Plain | ClassKind::DataClass(_) | ClassKind::Enum, .. })
+        ) {
+            return refuse("object.__new__() of a named tuple is not supported here");
+        }
+        let mut attributes = Attributes::default();
+        if self.has_exception_base(*id) {
+            let args = self.new_tuple(args)?;
+            attributes.insert("args".into(), args);
+        } else if self.member(*id, "__new__").is_some() && !(args.is_empty() && keywords.is_empty())
+        {
+            let message = "object.__new__() takes exactly one argument (the type to instantiate)";
+            return self.type_error(message);
+        }
+        self.new_cell(Cell::Instance(Instance { class: *id, attributes }))
     }
 
     /// A class of a library that a class is derived from, whose objects are not known, where files run.

@@ -342,6 +342,13 @@ impl Interpreter<'_> {
                 }
                 self.contains_by_iterating(container, item)
             }
+            Some(Cell::Class(_)) => match self.metaclass_method(container, "__contains__")? {
+                Some(method) => {
+                    let result = self.call(&method, vec![item.clone()], Vec::new())?;
+                    self.truth(&result)
+                }
+                None => self.contains_by_iterating(container, item),
+            },
             _ => self.contains_by_iterating(container, item),
         }
     }

@@ -129,6 +129,10 @@ impl Interpreter<'_> {
     ) -> Outcome<Value> {
         let mut given = LibraryArguments::new(name, args, keywords);
         let value = Value::Ref(id);
+        let before = match self.dicts_of_instances.contains_key(&id) {
+            true => self.arena.dict(&value).cloned(),
+            false => None,
+        };
         let result = match name {
             // Copies: what changes the dict while it is gone through is refused by Python.
             "keys" | "__iter__" => {
@@ -214,7 +218,28 @@ impl Interpreter<'_> {
             _ => return refuse(format!("the method '{name}' of dicts is not supported here")),
         };
         self.done(given)?;
+        if let Some(before) = before {
+            self.write_through(id, &before);
+        }
         Ok(result)
+    }
+
+    /// What has changed in an object's `__dict__` changes in the object.
+    pub(super) fn write_through(&mut self, id: Id, before: &Dict) {
+        let Some(instance) = self.dicts_of_instances.get(&id).copied() else { return };
+        let Some(now) = self.arena.dict(&Value::Ref(id)).cloned() else { return };
+        let Some(instance) = self.arena.instance_mut(instance) else { return };
+        for (key, (name, value)) in &now {
+            let is_same = before.get(key).is_some_and(|(_, known)| known.is(value));
+            if let (Value::Str(name), false) = (name, is_same) {
+                instance.attributes.insert(name.clone(), value.clone());
+            }
+        }
+        for (key, (name, _)) in before {
+            if let (Value::Str(name), false) = (name, now.contains_key(key)) {
+                instance.attributes.shift_remove(name);
+            }
+        }
     }
 
     fn looked_up(

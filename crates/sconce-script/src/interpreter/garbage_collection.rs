@@ -41,6 +41,8 @@ impl Interpreter<'_> {
         self.globals.values().for_each(|value| search.value(value));
         self.definitions.values().for_each(|value| search.value(value));
         self.handled.iter().for_each(|value| search.value(value));
+        self.metadata_of_dicts.values().for_each(|value| search.value(value));
+        self.pending_classes.iter().for_each(|id| search.id(*id));
         if let Some(execution) = &self.execution {
             execution.roots().for_each(|id| search.id(id));
         }
@@ -130,6 +132,7 @@ impl Search {
             Cell::Class(class) => {
                 self.values(&class.order);
                 self.attributes(&class.members);
+                self.ids([class.metaclass]);
             }
             Cell::Function(function) => {
                 self.values(function.defaults.iter().map(|(_, value)| value));

@@ -44,7 +44,13 @@ impl Interpreter<'_> {
                 Cell::File(_) => return self.lines_of_file(value),
                 Cell::Class(_) => match self.enum_members(value) {
                     Some(members) => members,
-                    None => return self.not_iterable(value),
+                    None => match self.metaclass_method(value, "__iter__")? {
+                        Some(method) => {
+                            let iterator = self.call(&method, Vec::new(), Vec::new())?;
+                            return self.nested(|this| this.iterate(&iterator));
+                        }
+                        None => return self.not_iterable(value),
+                    },
                 },
                 Cell::Instance(instance) => {
                     let class = instance.class;
@@ -133,7 +139,13 @@ impl Interpreter<'_> {
             },
             Some(Cell::Class(_)) => match self.enum_members(value) {
                 Some(members) => members.len(),
-                None => return self.no_length(value),
+                None => match self.metaclass_method(value, "__len__")? {
+                    Some(method) => {
+                        let length = self.call(&method, Vec::new(), Vec::new())?;
+                        usize::try_from(self.int(&length)?).unwrap_or(0)
+                    }
+                    None => return self.no_length(value),
+                },
             },
             Some(Cell::Unknown(_)) => return self.refuse_unknown(value),
             Some(Cell::Instance(_)) => {
@@ -211,6 +223,7 @@ impl Interpreter<'_> {
             Some(Cell::Tensor(_)) => self.tensor_item(base, index),
             Some(Cell::Class(_)) => self.class_item(base, index),
             Some(Cell::Unknown(_)) => self.unknown_item(base),
+            Some(Cell::Match(_)) => self.match_method(base, "group", std::slice::from_ref(index)),
             Some(Cell::Instance(_)) => self.call_method(base, "__getitem__", vec![index.clone()]),
             _ => {
                 let message = format!("'{}' object is not subscriptable", self.type_name(base));
@@ -221,6 +234,9 @@ impl Interpreter<'_> {
 
     /// `Class[item]`: a member of an enum, or the class of a generic one.
     fn class_item(&mut self, class: &Value, index: &Value) -> Outcome<Value> {
+        if let Some(method) = self.metaclass_method(class, "__getitem__")? {
+            return self.call(&method, vec![index.clone()], Vec::new());
+        }
         if self.enum_members(class).is_some()
             && let Value::Str(name) = index
         {
@@ -267,6 +283,11 @@ impl Interpreter<'_> {
             Cell::Dict(_) => {
                 self.spend_items(3)?;
                 let key = self.key(index)?;
+                if let (Some(instance), Value::Str(name)) = (self.dicts_of_instances.get(id), index)
+                    && let Some(instance) = self.arena.instance_mut(*instance)
+                {
+                    instance.attributes.insert(Arc::clone(name), new.clone());
+                }
                 if let Some(dict) = self.arena.dict_mut(*id) {
                     match dict.get_mut(&key) {
                         Some((_, value)) => *value = new,
@@ -365,6 +386,11 @@ impl Interpreter<'_> {
             }
             Cell::Dict(_) => {
                 let key = self.key(index)?;
+                if let (Some(instance), Value::Str(name)) = (self.dicts_of_instances.get(id), index)
+                    && let Some(instance) = self.arena.instance_mut(*instance)
+                {
+                    instance.attributes.shift_remove(name);
+                }
                 match self.arena.dict_mut(*id).and_then(|dict| dict.shift_remove(&key)) {
                     Some(_) => Ok(()),
                     None => self.missing_key(index),

@@ -89,7 +89,7 @@ impl Interpreter<'_> {
         name: &str,
     ) -> Outcome<Option<Option<Value>>> {
         Ok(match (base, name) {
-            ("builtins.object" | "builtins.dict" | "itertools.chain", _) => {
+            ("builtins.object" | "builtins.type" | "builtins.dict" | "itertools.chain", _) => {
                 Some(Some(Value::library(&format!("{base}.{name}"))))
             }
             (_, "__dict__" | "__wrapped__" | "__version_info__") => Some(None),
@@ -106,6 +106,9 @@ impl Interpreter<'_> {
     ) -> Outcome<Value> {
         if let Some(method) = name.strip_prefix("builtins.object.") {
             return self.object_function(method, args, keywords);
+        }
+        if let Some(method) = name.strip_prefix("builtins.type.") {
+            return self.type_function(method, args, keywords);
         }
         if self.is_library_exception(name) {
             return self.library_exception(name, args);
@@ -327,6 +330,9 @@ impl Interpreter<'_> {
             "typing.TypeVar" | "typing.NewType" | "typing.ParamSpec" => {
                 drop((given.rest(), given.named()));
                 Value::library("typing.Any")
+            }
+            "collections.namedtuple" if self.execution.is_some() => {
+                self.named_tuple_class(given)?
             }
             "collections.namedtuple" => {
                 return refuse(

@@ -113,6 +113,12 @@ pub(super) struct Interpreter<'w> {
     programs: tensor_operators::Programs,
     /// Which families of tensors have numbers that are known.
     known: Vec<bool>,
+    /// Dicts that are the attributes of objects: what is written to them is written to the objects.
+    dicts_of_instances: FxHashMap<Id, Id>,
+    /// What `state_dict()` of PyTorch wrote beside the tensors of a dict: its `_metadata`.
+    metadata_of_dicts: FxHashMap<Id, Value>,
+    /// Classes that metaclasses are at work on, innermost last.
+    pending_classes: Vec<Id>,
     /// The exceptions whose handlers run, innermost last.
     handled: Vec<Value>,
     limits: ScriptLimits,
@@ -162,6 +168,9 @@ impl<'w> Interpreter<'w> {
             texts: FxHashMap::default(),
             programs: tensor_operators::Programs::default(),
             known: Vec::new(),
+            dicts_of_instances: FxHashMap::default(),
+            metadata_of_dicts: FxHashMap::default(),
+            pending_classes: Vec::new(),
             handled: Vec::new(),
             steps: 0,
             bytes: 0,

@@ -111,14 +111,33 @@ impl Interpreter<'_> {
     }
 
     fn add_slots(&mut self, module: &Value, prefix: &str, slots: &mut Vec<Slot>) -> Outcome<()> {
+        slots.extend(self.own_slots(module, prefix)?);
+        for (name, child) in self.children(module)? {
+            let prefix = format!("{prefix}{name}.");
+            self.nested(|this| this.add_slots(&child, &prefix, slots))?;
+        }
+        Ok(())
+    }
+
+    /// The modules in a module, by their names.
+    pub(super) fn children(&mut self, module: &Value) -> Outcome<Vec<(Arc<str>, Value)>> {
+        let instance = self.arena.instance(module);
+        let modules = instance.and_then(|instance| instance.attributes.get("_modules").cloned());
+        let mut children = self.named(modules.as_ref())?;
+        children.retain(|(_, child)| !matches!(child, Value::None));
+        Ok(children)
+    }
+
+    /// What a module itself keeps.
+    pub(super) fn own_slots(&mut self, module: &Value, prefix: &str) -> Outcome<Vec<Slot>> {
         self.step()?;
+        let mut slots = Vec::new();
         let Some(instance) = self.arena.instance(module) else {
             return refuse("a state dict is for an nn.Module");
         };
         let member = |name: &str| instance.attributes.get(name).cloned();
         let (parameters, buffers) = (member("_parameters"), member("_buffers"));
-        let (modules, transient) = (member("_modules"), member("_non_persistent_buffers_set"));
-        let transient = match transient {
+        let transient = match member("_non_persistent_buffers_set") {
             Some(names) => self.iterate(&names)?,
             None => Vec::new(),
         };
@@ -133,13 +152,7 @@ impl Interpreter<'_> {
                 slots.push(Slot { name: format!("{prefix}{name}"), tensor, is_optional });
             }
         }
-        for (name, child) in self.named(modules.as_ref())? {
-            if !matches!(child, Value::None) {
-                let prefix = format!("{prefix}{name}.");
-                self.nested(|this| this.add_slots(&child, &prefix, slots))?;
-            }
-        }
-        Ok(())
+        Ok(slots)
     }
 
     fn named(&mut self, dict: Option<&Value>) -> Outcome<Vec<(Arc<str>, Value)>> {

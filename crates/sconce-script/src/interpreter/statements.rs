@@ -142,7 +142,7 @@ impl Interpreter<'_> {
             py::Stmt::Nonlocal(statement) => {
                 self.declare(frame, &statement.names, DeclaredScope::Nonlocal);
             }
-            py::Stmt::Match(_) => return refuse("match is not supported in constructors"),
+            py::Stmt::Match(statement) => return self.run_match(frame, statement),
             py::Stmt::IpyEscapeCommand(_) => return refuse("this is no Python"),
         }
         Ok(Flow::Next)

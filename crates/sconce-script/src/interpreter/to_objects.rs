@@ -20,6 +20,8 @@ const INTERNAL: &[&str] = &[
     "_non_persistent_buffers_set",
     "_forward_pre_hooks",
     "_forward_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
     "training",
 ];
 

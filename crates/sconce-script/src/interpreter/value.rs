@@ -106,7 +106,7 @@ pub(super) enum Cell {
     /// An object of a checkpoint that has no value here.
     Saved(Saved),
     /// A regular expression.
-    Pattern(Arc<regex::Regex>),
+    Pattern(Arc<fancy_regex::Regex>),
     /// What a regular expression found.
     Match(Found),
     /// What `torch.jit.load` gives: the archive.
@@ -158,6 +158,8 @@ pub(super) struct Class {
     pub(super) order: Vec<Value>,
     pub(super) members: Attributes,
     pub(super) kind: ClassKind,
+    /// What it is an object of, unless it is `type`.
+    pub(super) metaclass: Option<Id>,
 }
 
 /// The text of a function.
@@ -243,6 +245,8 @@ pub(super) struct Unknown {
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) groups: Vec<Option<Arc<str>>>,
+    /// Where they begin and end, in characters.
+    pub(super) spans: Vec<Option<(i64, i64)>>,
     pub(super) names: Vec<Option<Arc<str>>>,
 }
 

@@ -204,6 +204,14 @@ impl Module {
         }
     }
 
+    /// The class that it binds a name to.
+    pub(crate) fn own_class(&self, name: &str) -> Option<&Arc<py::StmtClassDef>> {
+        match self.bindings.get(name) {
+            Some(Binding::Class(def)) => Some(def),
+            _ => None,
+        }
+    }
+
     /// Whether `from __future__ import annotations` leaves annotations unevaluated.
     pub(crate) fn has_text_annotations(&self) -> bool {
         matches!(self.bindings.get("annotations"),

@@ -11,8 +11,8 @@ use sconce::hub::{FetchOptions, Hub, HubFiles, RepositoryOptions, Watch};
 use sconce::jit::{SaveOptions, ScriptError};
 use serde::Serialize;
 
-use super::Terminal;
 use super::fetch::How;
+use super::{Terminal, python};
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{Line, Out, SCHEMA_VERSION, Style};
 use crate::read::archive;
@@ -66,6 +66,18 @@ impl Repository {
         Ok(sconce::hub::folder(hub, &self.repository, &options, watch)?)
     }
 
+    /// The repository, unless it is a local folder.
+    fn on_github(&self) -> Result<Option<sconce::hub::Repository>, Failure> {
+        let is_local = match self.source {
+            Some(source) => source == Source::Local,
+            None => sconce::hub::is_local(&self.repository),
+        };
+        if is_local {
+            return Ok(None);
+        }
+        Ok(Some(self.repository.parse().map_err(Failure::from)?))
+    }
+
     fn options(&self) -> Options {
         let options = Options::new().time(Duration::from_secs(self.max_seconds));
         self.path.iter().fold(options, |options, folder| options.path(folder))
@@ -112,6 +124,18 @@ pub struct LoadArgs {
     /// Replace a file that is there
     #[arg(short, long)]
     pub force: bool,
+    /// Run the repository's code with this interpreter, which has torch, instead of following it here. Asks first
+    #[arg(
+        long,
+        value_name = "PYTHON",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "python3"
+    )]
+    pub python: Option<PathBuf>,
+    /// Trust the repository, instead of being asked
+    #[arg(long, requires = "python")]
+    pub trust: bool,
 }
 
 #[derive(Serialize)]
@@ -239,6 +263,13 @@ pub fn load(args: &LoadArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
         let failure = Failure::usage("the file is there already; --force replaces it");
         return Err(failure.in_file(args.output.to_string_lossy()));
     }
+    if let Some(interpreter) = &args.python {
+        let repository = args.repository.on_github()?;
+        python::ask(args, hub, repository.as_ref(), interpreter, &watch)?;
+        let folder = args.repository.folder(hub, &watch)?;
+        let answer = python::run(args, hub, &folder, interpreter)?;
+        return print(args, answer.written(), answer.class.clone(), &answer.rest, out, &watch);
+    }
     let folder = args.repository.folder(hub, &watch)?;
     let options = args.repository.options();
     let mut files = HubFiles::new(hub, &watch);
@@ -253,6 +284,17 @@ pub fn load(args: &LoadArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
     })?;
     drop(files);
     let (written, class) = write(&loaded, args)?;
+    print(args, written, class, &loaded.rest, out, &watch)
+}
+
+fn print(
+    args: &LoadArgs,
+    written: &'static str,
+    class: Option<String>,
+    rest: &[String],
+    out: &mut Out,
+    watch: &Terminal,
+) -> Verdict {
     let output = args.output.to_string_lossy();
     if args.repository.json {
         out.json(&LoadDocument {
@@ -262,11 +304,11 @@ pub fn load(args: &LoadArgs, hub: &Hub, out: &mut Out, say: Say) -> Verdict {
             output: &output,
             written,
             class,
-            rest: &loaded.rest,
+            rest,
         })?;
         return Ok(Outcome::Clean);
     }
-    for what in &loaded.rest {
+    for what in rest {
         watch.warn(&format!("the entry also gave {what}, which is left out"));
     }
     if !out.quiet() {

@@ -5,6 +5,7 @@ mod dir;
 mod download;
 mod fetch;
 mod hubconf;
+mod python;
 mod terminal;
 mod trust;
 
@@ -34,7 +35,7 @@ pub struct HubArgs {
 /// Where the cache is, and whether servers are asked.
 #[derive(Debug, Clone, Args)]
 pub struct Place {
-    /// The hub's folder, instead of the one that TORCH_HOME or XDG_CACHE_HOME say
+    /// The hub's folder, instead of the one that TORCH_HOME or XDG_CACHE_HOME say, or `hub dir --set` did
     #[arg(long, global = true, value_name = "DIR")]
     pub hub_dir: Option<PathBuf>,
     /// Ask no server: what is not in the cache is an error
@@ -46,7 +47,7 @@ impl Place {
     /// The hub in its place.
     pub fn hub(&self) -> Result<Hub, Failure> {
         let mut hub = crate::read::remote::hub()?.clone();
-        if let Some(dir) = &self.hub_dir {
+        if let Some(dir) = self.hub_dir.clone().or_else(|| hub.kept_dir()) {
             hub.set_dir(dir);
         }
         hub.set_offline(self.offline);

@@ -81,7 +81,17 @@ impl Interpreter<'_> {
                 }
                 Code::Lambda(..) => None,
             },
-            Some(Cell::Class(class)) => docstring(&class.source.def.body).map(Value::str),
+            Some(Cell::Class(class)) => {
+                let own = docstring(&class.source.def.body);
+                let made = match &class.kind {
+                    ClassKind::NamedTuple(fields) => {
+                        let fields: Vec<&str> = fields.iter().map(|field| &**field).collect();
+                        Some(format!("{}({})", class.name, fields.join(", ")))
+                    }
+                    _ => None,
+                };
+                own.map(Value::str).or(made.map(Value::str))
+            }
             Some(Cell::Partial(_)) => Some(Value::str(PARTIAL)),
             _ => None,
         };
@@ -267,7 +277,17 @@ impl Interpreter<'_> {
                 if self.enum_members(value).is_some() {
                     return Ok(None);
                 }
-                let Some(init) = self.member(*id, "__init__") else {
+                let class = self.arena.class(value);
+                if class.is_some_and(|class| matches!(class.kind, ClassKind::NamedTuple(_))) {
+                    return Ok(None);
+                }
+                // As `inspect` looks for who makes the object.
+                let of_metaclass = class.and_then(|class| class.metaclass);
+                let of_metaclass = of_metaclass.and_then(|class| self.member(class, "__call__"));
+                let made_by = of_metaclass
+                    .or_else(|| self.member(*id, "__new__"))
+                    .or_else(|| self.member(*id, "__init__"));
+                let Some(init) = made_by else {
                     return Ok(Some((Vec::new(), None)));
                 };
                 let found = self.parameters_of(&init, depth + 1)?;

@@ -239,7 +239,7 @@ impl Interpreter<'_> {
     }
 
     /// What has not been read of a file.
-    fn rest_of_file(&mut self, value: &Value) -> Outcome<Arc<str>> {
+    pub(super) fn rest_of_file(&mut self, value: &Value) -> Outcome<Arc<str>> {
         self.check_known(value)?;
         let Value::Ref(id) = value else { return self.type_error("this is no file") };
         let Some(file) = self.arena.file_mut(*id) else {

@@ -1,11 +1,16 @@
 //! What `sys` and `os` say of the process: a plain one, without arguments and variables.
 
+use super::super::arguments::LibraryArguments;
 use super::super::control_flow::{Outcome, refuse};
 use super::super::value::{Dict, Value};
 use super::Interpreter;
 
 /// Objects that are made once and may be changed.
-const OBJECTS: &[&str] = &["sys.path", "sys.modules", "sys.argv", "os.environ"];
+const OBJECTS: &[&str] = &["sys.path", "sys.modules", "sys.argv", "sys.version_info", "os.environ"];
+
+/// The Python that files find here, and its parts as `sys.version_info` names them.
+const VERSION: &str = "3.12.0";
+const VERSION_PARTS: &str = "major minor micro releaselevel serial";
 
 impl Interpreter<'_> {
     /// A value of `sys` or `os`, if it is one that is known here.
@@ -24,6 +29,7 @@ impl Interpreter<'_> {
             "os.pardir" => Value::str(".."),
             "os.name" => Value::str("posix"),
             "sys.platform" => Value::str("linux"),
+            "sys.version" => Value::str(format!("{VERSION} (main)")),
             "sys.byteorder" => Value::str("little"),
             "sys.maxsize" => Value::Int(i64::MAX),
             "string.ascii_lowercase" => Value::str("abcdefghijklmnopqrstuvwxyz"),
@@ -51,6 +57,15 @@ impl Interpreter<'_> {
                 self.new_list(folders)?
             }
             "sys.argv" => self.new_list(vec![Value::str("")])?,
+            "sys.version_info" => {
+                let names = vec![Value::str("version_info"), Value::str(VERSION_PARTS)];
+                let mut given = LibraryArguments::new("namedtuple", names, Vec::new());
+                let class = self.named_tuple_class(&mut given)?;
+                let numbers = VERSION.split('.').filter_map(|part| part.parse().ok());
+                let mut parts: Vec<Value> = numbers.map(Value::Int).collect();
+                parts.extend([Value::str("final"), Value::Int(0)]);
+                self.call(&class, parts, Vec::new())?
+            }
             "os.environ" | "sys.modules" => self.new_dict(Dict::default())?,
             _ => return refuse("no such value"),
         };

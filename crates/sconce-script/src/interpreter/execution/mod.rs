@@ -13,7 +13,10 @@ mod entries;
 mod files;
 mod hub;
 mod imports;
+mod loading;
 mod machine;
+mod matching;
+mod metaclasses;
 mod models;
 mod paths;
 mod patterns;
@@ -21,6 +24,7 @@ mod saved;
 mod targets;
 mod unknown;
 mod versions;
+mod yaml;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -29,8 +29,7 @@ pub(crate) enum MadeObject {
 }
 
 /// Methods by which a module changes what its state dict is.
-const OVERRIDES: &[&str] =
-    &["_load_from_state_dict", "_save_to_state_dict", "get_extra_state", "set_extra_state"];
+const OVERRIDES: &[&str] = &["_save_to_state_dict", "get_extra_state", "set_extra_state"];
 
 impl Hubconf<'_> {
     /// Calls an entry.
@@ -219,6 +218,12 @@ impl Interpreter<'_> {
             );
             return self.type_error(message);
         };
+        let dict = dict.clone();
+        if self.loads_its_own_way(&module)? {
+            let (missing, unexpected, problems) =
+                self.load_by_modules(&module, &state_dict, dict, assign)?;
+            return self.loaded_keys(&module, strict, missing, unexpected, problems);
+        }
         let mut entries: indexmap::IndexMap<Arc<str>, Value, rustc_hash::FxBuildHasher> =
             indexmap::IndexMap::default();
         for (key, value) in dict.values() {
@@ -247,6 +252,18 @@ impl Interpreter<'_> {
             .filter(|name| !taken.contains(&***name))
             .map(|name| name.to_string())
             .collect();
+        self.loaded_keys(&module, strict, missing, unexpected, problems)
+    }
+
+    /// The keys that are missing and those that nothing takes; an error where that, or something else, is wrong.
+    fn loaded_keys(
+        &mut self,
+        module: &Value,
+        strict: bool,
+        missing: Vec<String>,
+        unexpected: Vec<String>,
+        mut problems: Vec<String>,
+    ) -> Outcome<Value> {
         if strict {
             let mut first: Vec<String> =
                 listed("Missing", missing.iter().map(String::as_str)).into_iter().collect();
@@ -255,7 +272,7 @@ impl Interpreter<'_> {
             problems = first;
         }
         if !problems.is_empty() {
-            let class = self.class_of(&module);
+            let class = self.class_of(module);
             let message = format!(
                 "Error(s) in loading state_dict for {}:\n\t{}",
                 self.class_name(&class),
@@ -269,7 +286,12 @@ impl Interpreter<'_> {
     }
 
     /// Takes one tensor of a state dict, or says in PyTorch's words why it cannot be.
-    fn take_entry(&mut self, slot: &Slot, value: &Value, assign: bool) -> Outcome<Option<String>> {
+    pub(super) fn take_entry(
+        &mut self,
+        slot: &Slot,
+        value: &Value,
+        assign: bool,
+    ) -> Outcome<Option<String>> {
         self.step()?;
         self.check_known(value)?;
         let name = &slot.name;

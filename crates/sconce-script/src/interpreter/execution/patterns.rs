@@ -1,8 +1,8 @@
-//! Regular expressions: what `re` does with patterns that need no looking around and no backtracking.
+//! Regular expressions: what `re` does. Patterns that look around or back may try so often and no more.
 
 use std::sync::Arc;
 
-use regex::{Captures, Regex, RegexBuilder};
+use fancy_regex::{Captures, Regex, RegexBuilder};
 
 use super::super::arguments::LibraryArguments;
 use super::super::control_flow::{Outcome, refuse};
@@ -11,9 +11,25 @@ use super::Interpreter;
 
 /// How large a pattern may get once it is compiled.
 const MAX_SIZE: usize = 1 << 20;
+/// How often a pattern that looks around may try.
+const MAX_TRIES: usize = 1 << 18;
 
-const METHODS: &[&str] = &["match", "search", "fullmatch", "sub", "findall", "split"];
-const METHODS_OF_MATCHES: &[&str] = &["group", "groups", "groupdict"];
+const METHODS: &[&str] = &["match", "search", "fullmatch", "sub", "findall", "finditer", "split"];
+const METHODS_OF_MATCHES: &[&str] = &["group", "groups", "groupdict", "start", "end", "span"];
+
+/// Flags by their names in `re`, and what stands for them in a pattern.
+const FLAGS: &[(&str, char)] = &[
+    ("re.I", 'i'),
+    ("re.IGNORECASE", 'i'),
+    ("re.M", 'm'),
+    ("re.MULTILINE", 'm'),
+    ("re.S", 's'),
+    ("re.DOTALL", 's'),
+    ("re.X", 'x'),
+    ("re.VERBOSE", 'x'),
+    ("re.U", 'u'),
+    ("re.UNICODE", 'u'),
+];
 
 impl Interpreter<'_> {
     /// `re.compile(…)`, `re.match(pattern, text)` and the like.
@@ -32,32 +48,109 @@ impl Interpreter<'_> {
             return Ok(None);
         }
         let pattern = self.needed(given, 0, "pattern")?;
+        let count = given.take(usize::MAX, "count");
+        let mut flags = given.take(usize::MAX, "flags");
+        let mut rest = given.rest();
+        // Behind what the function works on.
+        let own = match function {
+            "compile" => 0,
+            "sub" => 3,
+            "split" => 2,
+            _ => 1,
+        };
+        if rest.len() == own + 1 {
+            flags = rest.pop();
+        }
+        if let (Some(count), "sub") = (count, function) {
+            rest.truncate(2);
+            rest.push(count);
+        }
         let pattern = match self.arena.cell(&pattern) {
             Some(Cell::Pattern(pattern)) => Arc::clone(pattern),
             _ => {
                 let text = self.string(&pattern)?;
-                self.compiled(&text)?
+                let flags = self.flags(flags.as_ref())?;
+                self.compiled(&format!("{flags}{text}"))?
             }
         };
-        if given.take(usize::MAX, "flags").is_some() {
-            return refuse("flags of regular expressions are not supported here");
-        }
-        let rest = given.rest();
         if function == "compile" {
-            return match rest.is_empty() {
-                true => self.new_cell(Cell::Pattern(pattern)).map(Some),
-                false => refuse("flags of regular expressions are not supported here"),
-            };
+            return self.new_cell(Cell::Pattern(pattern)).map(Some);
         }
         self.matched(&pattern, function, &rest).map(Some)
     }
 
+    /// `(?i)` for `re.IGNORECASE`.
+    fn flags(&mut self, flags: Option<&Value>) -> Outcome<String> {
+        let name = match flags {
+            None | Some(Value::Int(0)) => return Ok(String::new()),
+            Some(Value::Library(name)) => Arc::clone(name),
+            Some(other) => match self.arena.unknown(other) {
+                Some(unknown) => Arc::clone(&unknown.what),
+                None => {
+                    return refuse("flags of regular expressions are given by their names here");
+                }
+            },
+        };
+        match FLAGS.iter().find(|(known, _)| *known == &*name) {
+            Some((_, 'u')) => Ok(String::new()),
+            Some((_, letter)) => Ok(format!("(?{letter})")),
+            None => refuse(format!("the flag {name} is not supported here")),
+        }
+    }
+
     fn compiled(&mut self, text: &str) -> Outcome<Arc<Regex>> {
         self.spend(text.len().saturating_mul(64))?;
-        match RegexBuilder::new(text).size_limit(MAX_SIZE).build() {
+        // Python's end of the text.
+        let own = text.replace(r"\Z", r"\z");
+        let mut builder = RegexBuilder::new(&own);
+        match builder.delegate_size_limit(MAX_SIZE).backtrack_limit(MAX_TRIES).build() {
             Ok(pattern) => Ok(Arc::new(pattern)),
             Err(_) => refuse(format!("the regular expression '{text}' is not supported here")),
         }
+    }
+
+    /// What a pattern finds from a place on.
+    fn captured<'t>(
+        &mut self,
+        pattern: &Regex,
+        text: &'t str,
+        from: usize,
+    ) -> Outcome<Option<Captures<'t>>> {
+        self.step()?;
+        match pattern.captures_from_pos(text, from) {
+            Ok(captures) => Ok(captures),
+            Err(_) => {
+                // It has worked for that long.
+                self.steps = self.steps.saturating_add(MAX_TRIES as u64);
+                refuse(format!("the regular expression '{}' takes too long", pattern.as_str()))
+            }
+        }
+    }
+
+    /// All that a pattern finds, one behind the other.
+    fn all_captured<'t>(
+        &mut self,
+        pattern: &Regex,
+        text: &'t str,
+        most: usize,
+    ) -> Outcome<Vec<Captures<'t>>> {
+        let (mut found, mut from) = (Vec::new(), 0);
+        let mut last_end = None;
+        while found.len() < most && from <= text.len() {
+            let Some(captures) = self.captured(pattern, text, from)? else { break };
+            let Some(whole) = captures.get(0) else { break };
+            let (start, end) = (whole.start(), whole.end());
+            let next = text[end..].chars().next().map_or(1, char::len_utf8);
+            from = if start == end { end + next } else { end };
+            // Nothing is found where something ended.
+            if start == end && last_end == Some(end) {
+                continue;
+            }
+            last_end = Some(end);
+            self.spend(size_of::<Captures<'_>>() * pattern.captures_len().max(1))?;
+            found.push(captures);
+        }
+        Ok(found)
     }
 
     pub(in super::super) fn pattern_attribute(
@@ -100,7 +193,9 @@ impl Interpreter<'_> {
             ("match" | "search" | "fullmatch", [text]) => {
                 let text = self.string(text)?;
                 self.spend(text.len())?;
-                let found = pattern.captures_at(&text, 0).filter(|captures| {
+                let first = self.captured(pattern, &text, 0)?;
+                let is_there = first.is_some();
+                let found = first.filter(|captures| {
                     let whole = captures.get(0);
                     whole.is_some_and(|whole| match function {
                         "match" => whole.start() == 0,
@@ -109,29 +204,35 @@ impl Interpreter<'_> {
                     })
                 });
                 // Where a match elsewhere hides one at the beginning, or a shorter one the whole.
-                let hidden = found.is_none() && function != "search" && pattern.is_match(&text);
+                let hidden = found.is_none() && function != "search" && is_there;
                 match found {
                     Some(captures) => {
-                        let found = found_of(pattern, &captures);
+                        let found = found_of(pattern, &captures, &text);
                         self.new_cell(Cell::Match(found))
                     }
                     None if hidden => self.anchored(pattern, function, &text),
                     None => Ok(Value::None),
                 }
             }
-            ("sub", [replacement, text]) => {
+            ("sub", [replacement, text, count @ ..]) if count.len() <= 1 => {
                 let text = self.string(text)?;
+                let most = match count.first() {
+                    Some(count) => match usize::try_from(self.int(count)?).unwrap_or(0) {
+                        0 => usize::MAX,
+                        count => count,
+                    },
+                    None => usize::MAX,
+                };
                 let mut made = String::new();
                 let mut at = 0;
-                for captures in pattern.captures_iter(&text) {
-                    self.step()?;
+                for captures in self.all_captured(pattern, &text, most)? {
                     let Some(whole) = captures.get(0) else { continue };
                     made.push_str(text.get(at..whole.start()).unwrap_or_default());
                     at = whole.end();
                     match replacement {
                         Value::Str(template) => made.push_str(&expanded(template, &captures)),
                         function => {
-                            let found = found_of(pattern, &captures);
+                            let found = found_of(pattern, &captures, &text);
                             let found = self.new_cell(Cell::Match(found))?;
                             let part = self.call(&function.clone(), vec![found], Vec::new())?;
                             made.push_str(&self.string(&part)?);
@@ -142,21 +243,46 @@ impl Interpreter<'_> {
                 made.push_str(text.get(at..).unwrap_or_default());
                 self.new_str(made)
             }
-            ("findall", [text]) if pattern.captures_len() <= 2 => {
+            ("findall", [text]) => {
                 let text = self.string(text)?;
-                let group = pattern.captures_len() - 1;
+                let groups = pattern.captures_len();
                 let mut found = Vec::new();
-                for captures in pattern.captures_iter(&text) {
-                    self.step()?;
-                    let part = captures.get(group).map_or("", |part| part.as_str());
-                    found.push(Value::str(part));
+                for captures in self.all_captured(pattern, &text, usize::MAX)? {
+                    let part =
+                        |at: usize| Value::str(captures.get(at).map_or("", |part| part.as_str()));
+                    found.push(match groups {
+                        0..=2 => part(groups.saturating_sub(1)),
+                        _ => {
+                            let parts = (1..groups).map(part).collect();
+                            self.new_tuple(parts)?
+                        }
+                    });
                 }
                 self.new_list(found)
             }
-            ("split", [text]) if pattern.captures_len() == 1 => {
+            ("finditer", [text]) => {
                 let text = self.string(text)?;
-                self.spend_items(text.len())?;
-                let parts = pattern.split(&text).map(Value::str).collect();
+                let mut found = Vec::new();
+                for captures in self.all_captured(pattern, &text, usize::MAX)? {
+                    let one = found_of(pattern, &captures, &text);
+                    found.push(self.new_cell(Cell::Match(one))?);
+                }
+                self.new_iterator(found)
+            }
+            ("split", [text]) => {
+                let text = self.string(text)?;
+                let (mut parts, mut at) = (Vec::new(), 0);
+                for captures in self.all_captured(pattern, &text, usize::MAX)? {
+                    let Some(whole) = captures.get(0) else { continue };
+                    parts.push(Value::str(text.get(at..whole.start()).unwrap_or_default()));
+                    at = whole.end();
+                    let groups = captures.iter().skip(1);
+                    parts
+                        .extend(groups.map(|part| {
+                            part.map_or(Value::None, |part| Value::str(part.as_str()))
+                        }));
+                }
+                parts.push(Value::str(text.get(at..).unwrap_or_default()));
                 self.new_list(parts)
             }
             _ => refuse(format!("re.{function} with these arguments is not supported here")),
@@ -167,9 +293,9 @@ impl Interpreter<'_> {
     fn anchored(&mut self, pattern: &Regex, function: &str, text: &str) -> Outcome<Value> {
         let end = if function == "fullmatch" { r"\z" } else { "" };
         let anchored = self.compiled(&format!(r"\A(?:{}){end}", pattern.as_str()))?;
-        match anchored.captures(text) {
+        match self.captured(&anchored, text, 0)? {
             Some(captures) => {
-                let found = found_of(&anchored, &captures);
+                let found = found_of(&anchored, &captures, text);
                 self.new_cell(Cell::Match(found))
             }
             None => Ok(Value::None),
@@ -190,6 +316,25 @@ impl Interpreter<'_> {
         };
         match (name, args) {
             ("group", []) => Ok(found.groups.first().map_or(Value::None, text)),
+            ("group", [_, _, ..]) => {
+                let mut parts = Vec::new();
+                for index in args {
+                    parts.push(self.match_method(value, name, std::slice::from_ref(index))?);
+                }
+                self.new_tuple(parts)
+            }
+            ("start" | "end" | "span", [] | [Value::Int(_)]) => {
+                let at = args.first().and_then(Value::as_int).unwrap_or(0);
+                let Some(span) = usize::try_from(at).ok().and_then(|at| found.spans.get(at)) else {
+                    return self.raise("IndexError", "no such group");
+                };
+                let (start, end) = span.unwrap_or((-1, -1));
+                match name {
+                    "start" => Ok(Value::Int(start)),
+                    "end" => Ok(Value::Int(end)),
+                    _ => self.new_tuple(vec![Value::Int(start), Value::Int(end)]),
+                }
+            }
             ("group", [index]) => {
                 let at = match index {
                     Value::Str(name) => {
@@ -218,9 +363,14 @@ impl Interpreter<'_> {
     }
 }
 
-fn found_of(pattern: &Regex, captures: &Captures<'_>) -> Found {
+fn found_of(pattern: &Regex, captures: &Captures<'_>, text: &str) -> Found {
+    let characters = |at: usize| text[..at].chars().count() as i64;
     Found {
         groups: captures.iter().map(|group| group.map(|group| group.as_str().into())).collect(),
+        spans: captures
+            .iter()
+            .map(|group| group.map(|group| (characters(group.start()), characters(group.end()))))
+            .collect(),
         names: pattern.capture_names().map(|name| name.map(Arc::from)).collect(),
     }
 }

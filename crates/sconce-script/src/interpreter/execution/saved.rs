@@ -108,6 +108,12 @@ impl Interpreter<'_> {
                     let value = self.nested(|this| this.made_of(maker, value))?;
                     self.set_item(&dict, &key, value)?;
                 }
+                for (name, value) in object.attributes() {
+                    if let (Some("_metadata"), Value::Ref(id)) = (name.as_str(), &dict) {
+                        let metadata = self.nested(|this| this.made_of(maker, value))?;
+                        self.metadata_of_dicts.insert(*id, metadata);
+                    }
+                }
                 dict
             }
             Node::Tensor(tensor) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ruff_python_ast as py;
-use ruff_python_ast::visitor::{Visitor, walk_stmt};
+use ruff_python_ast::visitor::{Visitor, walk_pattern, walk_stmt};
 
 use crate::library::NameKind;
 
@@ -85,9 +85,24 @@ impl<'a> Visitor<'a> for Names {
                 }
                 walk_stmt(self, statement);
             }
-            py::Stmt::If(_) | py::Stmt::While(_) | py::Stmt::Try(_) => walk_stmt(self, statement),
+            py::Stmt::If(_) | py::Stmt::While(_) | py::Stmt::Try(_) | py::Stmt::Match(_) => {
+                walk_stmt(self, statement);
+            }
             _ => {}
         }
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a py::Pattern) {
+        let name = match pattern {
+            py::Pattern::MatchAs(pattern) => &pattern.name,
+            py::Pattern::MatchStar(pattern) => &pattern.name,
+            py::Pattern::MatchMapping(pattern) => &pattern.rest,
+            _ => &None,
+        };
+        if let Some(name) = name {
+            self.add(name, NameKind::Value);
+        }
+        walk_pattern(self, pattern);
     }
 
     fn visit_expr(&mut self, expression: &'a py::Expr) {
@@ -115,6 +130,7 @@ mod tests {
             ("for i in x:\n    if i:\n        a = i\n    else:\n        b = i", "i a b"),
             ("try:\n    import a\nexcept E:\n    a = None\nfinally:\n    b: int = 1", "a b"),
             ("with x as y:\n    class C: pass", "y C"),
+            ("match x:\n    case [a, *b] | {'k': a, **b}:\n        c = 1", "a b c"),
         ];
         for (text, expected) in cases {
             let parsed = ruff_python_parser::parse_module(text).unwrap().into_suite();

@@ -150,6 +150,9 @@ impl Interpreter<'_> {
         if let Some(version) = self.version(&unknown.what, args)? {
             return Ok(version);
         }
+        if let Some(document) = self.call_yaml(&unknown.what, args)? {
+            return Ok(document);
+        }
         let given = args.iter().chain(keywords.iter().map(|(_, value)| value));
         let is_changed = CHANGING.contains(&&*unknown.what)
             || unknown.may_be_module && given.clone().any(|value| self.holds_model(value, 0));

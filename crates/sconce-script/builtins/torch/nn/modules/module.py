@@ -228,6 +228,15 @@ class Module:
     def load_state_dict(self, state_dict, strict=True, assign=False):
         return _IncompatibleKeys(*sconce.load_state_dict(self, state_dict, strict, assign))
 
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
+        lists = (missing_keys, unexpected_keys, error_msgs)
+        for hook in list(self.__dict__.get("_load_state_dict_pre_hooks", {}).values()):
+            hook(self, state_dict, prefix, local_metadata, strict, *lists)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        sconce.load_own_state(self, state_dict, prefix, strict, assign, *lists)
+
     def get_submodule(self, target):
         module = self
         if target:
@@ -327,13 +336,15 @@ class Module:
         return self._add_hook("_forward_pre_hooks", hook, prepend)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        raise NotImplementedError("hooks of load_state_dict are not run here")
+        if not with_module:
+            return self.register_load_state_dict_pre_hook(lambda module, *args: hook(*args))
+        return self.register_load_state_dict_pre_hook(hook)
 
     def register_load_state_dict_pre_hook(self, hook):
-        raise NotImplementedError("hooks of load_state_dict are not run here")
+        return self._add_hook("_load_state_dict_pre_hooks", hook, False)
 
     def register_load_state_dict_post_hook(self, hook):
-        raise NotImplementedError("hooks of load_state_dict are not run here")
+        return self._add_hook("_load_state_dict_post_hooks", hook, False)
 
     def _register_state_dict_hook(self, hook):
         pass
