@@ -24,7 +24,7 @@ SECONDS = 20
 # Heard while modules are imported and classes are made, too.
 OF_IMPORTS = ("compile", "exec", "open", "import", "marshal.", "code.__new__", "os.listdir", "os.scandir", "object.__getattr__",
               "sys._getframe", "builtins.id", "function.__new__", "ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle",
-              "sys.unraisablehook", "glob.glob", "os.putenv", "cpython.", "gc.", "array.__new__", "os.add_dll_directory", "tempfile.",
+              "sys.unraisablehook", "glob.glob", "os.putenv", "os.unsetenv", "cpython.", "gc.", "array.__new__", "os.add_dll_directory", "tempfile.",
               "ctypes.", "mmap.__new__", "os.stat", "shutil.", "time.sleep", "object.__setattr__", "object.__delattr__")
 INERT = ("pickle.find_class", "import", "object.__getattr__", "builtins.id", "gc.", "array.__new__", "sys._getframe", "cpython.",
          "object.__setattr__", "object.__delattr__", "time.sleep", "sys.unraisablehook", "sys.excepthook")
