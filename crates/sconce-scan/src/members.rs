@@ -169,7 +169,11 @@ fn member(
     // zipfile, 7-Zip and others read members that PyTorch refuses, and by other tables.
     for reading in directory.other_readings(entry) {
         if !job.look_at(reading.len() as u64) {
-            return add(Rule::NotRead, "its readings come to more than a scan looks into".to_owned(), job);
+            return add(
+                Rule::NotRead,
+                "its readings come to more than a scan looks into".to_owned(),
+                job,
+            );
         }
         content(&reading, &name, file, job, false);
     }

@@ -12,7 +12,8 @@ const GZIP_HEADER: usize = 10;
 /// Whether bytes begin as packed ones do.
 pub(crate) fn begins(bytes: &[u8]) -> bool {
     // The method and window of zlib; the two bytes are a multiple of 31.
-    let zlib = matches!(bytes, [0x78, second, ..] if (0x7800 + u16::from(*second)).is_multiple_of(31));
+    let zlib =
+        matches!(bytes, [0x78, second, ..] if (0x7800 + u16::from(*second)).is_multiple_of(31));
     zlib || bytes.starts_with(GZIP)
 }
 

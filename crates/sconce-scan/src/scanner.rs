@@ -301,7 +301,9 @@ impl Job<'_> {
             return;
         }
         let rule = match error.kind() {
-            ErrorKind::NotACheckpoint if members::are_read(kind) || files[0].unpacked => Rule::OtherFormat,
+            ErrorKind::NotACheckpoint if members::are_read(kind) || files[0].unpacked => {
+                Rule::OtherFormat
+            }
             ErrorKind::NotACheckpoint => Rule::NotACheckpoint,
             _ => Rule::Unreadable,
         };
