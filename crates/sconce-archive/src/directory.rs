@@ -362,6 +362,30 @@ impl Directory {
         }
     }
 
+    /// What readers that go by other tables, or by none, take for an entry's bytes: as they lie in the file, and inflated as
+    /// far as that goes. Nothing where PyTorch reads the entry and the local header names the same method.
+    pub fn other_readings(&self, entry: &Entry) -> Vec<Bytes> {
+        /// What a reader of lies may cost.
+        const LONGEST: usize = 64 << 20;
+        let Ok((raw, _)) = self.raw_bytes(entry) else { return Vec::new() };
+        let method = match entry.method {
+            Method::Stored => 0,
+            Method::Deflated => 8,
+            Method::Other(number) => number,
+        };
+        let agrees = self.local_header(entry).is_ok_and(|local| local.method == method);
+        if agrees && self.check_readable(entry).is_ok() {
+            return Vec::new();
+        }
+        let inflated = miniz_oxide::inflate::decompress_to_vec_with_limit(&raw, LONGEST)
+            .unwrap_or_else(|error| error.output);
+        let mut readings = vec![raw];
+        if !inflated.is_empty() {
+            readings.push(Bytes::from(inflated));
+        }
+        readings
+    }
+
     /// Whether the entry is of a kind PyTorch's reader reads.
     ///
     /// # Errors

@@ -33,6 +33,7 @@
 mod callables;
 mod exported;
 mod members;
+mod packed;
 mod pickle;
 mod policy;
 mod program;

@@ -10,6 +10,7 @@ use sconce_pickle::Node;
 use sconce_tensor::read_npy_header;
 
 use crate::exported;
+use crate::packed;
 use crate::pickle::{Dialect, Ran, may_begin_pickle};
 use crate::program;
 use crate::report::{Finding, Rule, shortened};
@@ -67,7 +68,7 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
             let name = shortened(member.name.strip_prefix("./").unwrap_or(&member.name));
             let read = file.kind == FileKind::Tar && TAR_PICKLES.contains(&&*name);
             if !read {
-                content(&member.bytes, &name, file, job);
+                content(&member.bytes, &name, file, job, is_named(&name));
             }
         }
         return;
@@ -85,7 +86,7 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
     // torch.load unpickles whatever is neither a zip nor a tar file, be it called what it may.
     if file.end.is_none() && is_looked_at(&begins, "") {
         match source.bytes() {
-            Ok(bytes) => content(bytes, "", file, job),
+            Ok(bytes) => content(bytes, "", file, job, false),
             Err(error) => job.unreadable(&error, file),
         }
     }
@@ -169,6 +170,17 @@ fn member(
             job,
         );
     }
+    // zipfile, 7-Zip and others read members that PyTorch refuses, and by other tables.
+    for reading in directory.other_readings(entry) {
+        if !job.look_at(reading.len() as u64) {
+            return add(
+                Rule::NotRead,
+                "its readings come to more than a scan looks into".to_owned(),
+                job,
+            );
+        }
+        content(&reading, &name, file, job, false);
+    }
     let bytes = match directory.bytes(entry) {
         Ok(bytes) => bytes,
         Err(error) => return add(Rule::Unreadable, shortened(error.message()), job),
@@ -196,7 +208,7 @@ fn member(
     if inside.eq_ignore_ascii_case("bytecode.pkl") {
         bytecode(&bytes, &name, job);
     }
-    content(&bytes, &name, file, job);
+    content(&bytes, &name, file, job, is_named(&name));
 }
 
 /// The name without the folder that all records of PyTorch's archives lie in.
@@ -225,8 +237,8 @@ fn bytecode(bytes: &[u8], name: &str, job: &mut Job<'_>) {
     }
 }
 
-/// Looks at a member by its content.
-fn content(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>) {
+/// Looks at a member by its content. `certain` says that it should be a pickle.
+fn content(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>, certain: bool) {
     if bytes.starts_with(ZIP) {
         if bytes.len() > LONGEST_NESTED {
             let reason = format!("a zip file of {} bytes within the file", bytes.len());
@@ -242,8 +254,18 @@ fn content(bytes: &[u8], name: &str, file: &mut File, job: &mut Job<'_>) {
         npy(bytes, name, file, job);
         return;
     }
-    if is_looked_at(bytes, name) {
-        job.pickle(bytes, name, 0, file, is_named(name));
+    if packed::begins(bytes) {
+        match packed::unpacked(bytes) {
+            Some(unpacked) if may_begin_pickle(&unpacked) => {
+                file.unpacked = true;
+                job.nested(unpacked, name, None, file.name.as_deref());
+            }
+            // Numbers, or text, that begin so by chance.
+            _ => {}
+        }
+    }
+    if certain || may_begin_pickle(bytes) {
+        job.pickle(bytes, name, 0, file, certain);
     }
 }
 
@@ -253,7 +275,11 @@ fn is_named(name: &str) -> bool {
 
 /// Whether there is something in a member to look at, by how it begins.
 fn is_looked_at(bytes: &[u8], name: &str) -> bool {
-    bytes.starts_with(ZIP) || bytes.starts_with(NPY) || is_named(name) || may_begin_pickle(bytes)
+    bytes.starts_with(ZIP)
+        || bytes.starts_with(NPY)
+        || is_named(name)
+        || packed::begins(bytes)
+        || may_begin_pickle(bytes)
 }
 
 /// A numpy array: where its elements are Python objects, they are a pickle.

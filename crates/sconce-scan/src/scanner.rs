@@ -311,7 +311,9 @@ impl Job<'_> {
             return;
         }
         let rule = match error.kind() {
-            ErrorKind::NotACheckpoint if members::are_read(kind) => Rule::OtherFormat,
+            ErrorKind::NotACheckpoint if members::are_read(kind) || files[0].unpacked => {
+                Rule::OtherFormat
+            }
             ErrorKind::NotACheckpoint => Rule::NotACheckpoint,
             _ => Rule::Unreadable,
         };
@@ -344,6 +346,8 @@ pub(crate) struct File {
     pub(crate) has_objects: bool,
     /// Whether numpy arrays of objects were found in it.
     pub(crate) object_arrays: bool,
+    /// Whether it is a pickle that is packed as a whole, which was looked into.
+    pub(crate) unpacked: bool,
     /// Where the last pickle of a stream ended.
     pub(crate) end: Option<u64>,
 }
@@ -366,6 +370,7 @@ impl File {
             storages: FxHashSet::default(),
             has_objects: false,
             object_arrays: false,
+            unpacked: false,
             end: None,
         }
     }

@@ -291,3 +291,83 @@ proptest! {
         of(bytes);
     }
 }
+
+/// A zip file of one stored member, whose directory and local header have these flags and methods.
+fn zip_of_lies(data: &[u8], flags: u16, central: u16, local: u16) -> Vec<u8> {
+    let name = b"a/data.pkl";
+    let mut out = b"PK\x03\x04\x14\0".to_vec();
+    let len = (data.len() as u32).to_le_bytes();
+    let names = (name.len() as u16).to_le_bytes();
+    let fields = |method: u16| {
+        let mut fields = flags.to_le_bytes().to_vec();
+        fields.extend(method.to_le_bytes());
+        fields.extend([0; 8]);
+        fields.extend(len);
+        fields.extend(len);
+        fields.extend(names);
+        fields.extend([0; 2]);
+        fields
+    };
+    out.extend(fields(local));
+    out.extend(name);
+    out.extend(data);
+    let directory = out.len() as u32;
+    out.extend(b"PK\x01\x02\x14\0\x14\0");
+    out.extend(fields(central));
+    out.extend([0; 14]);
+    out.extend(name);
+    let size = out.len() as u32 - directory;
+    out.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    out.extend(size.to_le_bytes());
+    out.extend(directory.to_le_bytes());
+    out.extend([0; 2]);
+    out
+}
+
+#[test]
+fn members_behind_bogus_flags_are_judged_all_the_same() {
+    let payload = b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R.";
+    for (flags, central, local) in [
+        (0x1, 0, 0),
+        (0x20, 0, 0),
+        (0x40, 0, 0),
+        (0x2000, 0, 0),
+        (0, 8, 0),
+        (0, 0, 8),
+        (0, 99, 99),
+        (0x8, 0, 0),
+    ] {
+        let report = of(zip_of_lies(payload, flags, central, local));
+        assert_eq!(report.verdict, Verdict::Dangerous, "{flags:#x} {central} {local}");
+        let harmless = of(zip_of_lies(b"\x80\x02}.", flags, central, local));
+        assert!(harmless.verdict > Verdict::Clean, "{flags:#x} {central} {local}");
+        assert!(harmless.verdict < Verdict::Dangerous, "{flags:#x} {central} {local}");
+    }
+}
+
+#[test]
+fn packed_pickles_are_looked_into() {
+    let payload = b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R.";
+    // A stored block of deflate.
+    let stored = |data: &[u8]| {
+        let len = data.len() as u16;
+        [&[1][..], &len.to_le_bytes(), &(!len).to_le_bytes(), data].concat()
+    };
+    let gzip = |data: &[u8], flags: u8, fields: &[u8]| {
+        [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 0][..], fields, &stored(data), &[0; 8]].concat()
+    };
+    for packed in [
+        [&[0x78, 0x9c][..], &stored(payload), &[0; 4]].concat(),
+        gzip(payload, 0, b""),
+        gzip(payload, 8, b"model.pkl\0"),
+        gzip(payload, 4 + 2, b"\x02\0ab\0\0"),
+    ] {
+        let report = of(packed);
+        assert_eq!(report.verdict, Verdict::Dangerous);
+        assert_eq!(report.findings[0].call.as_deref(), Some("os.system('ls')"));
+    }
+    let harmless = of(gzip(b"\x80\x02}.", 0, b""));
+    assert_eq!(harmless.verdict, Verdict::Unknown);
+    let broken = of(gzip(b"\x80\x02}", 0, b""));
+    assert_eq!(broken.verdict, Verdict::Broken);
+}
