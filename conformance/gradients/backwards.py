@@ -3,7 +3,7 @@
     python backwards.py OUT [--pattern REGEX] [--dtypes float32:2,float64:1] [--every K]
 
 PyTorch's operator and module databases are derived, and what their backward passes call is noted, with its
-operands. So many calls of each operator and dtype, all unlike in what is no tensor, become folders
+operands. So many calls of each operator and dtype, all unlike in what is not a tensor, become folders
 OUT/NAME.DTYPE.INDEX as `../operators/generate.py` makes them, of a scripted call of `torch.ops.aten.NAME`.
 Results that are nothing but what rounding leaves of terms that cancel are left out.
 """

@@ -220,7 +220,7 @@ impl Archive {
     /// The format version, from `.data/version` or `version`.
     ///
     /// # Errors
-    /// With PyTorch's wording when there is none, it is no number, or it is outside 1 to 10.
+    /// With PyTorch's wording when there is none, it is not a number, or it is outside 1 to 10.
     pub fn version(&self) -> Result<Version, Error> {
         let record = [".data/version", "version"].into_iter().find(|name| self.contains(name));
         let Some(record) = record else {

@@ -44,7 +44,7 @@ fn folders_and_patterns() {
     assert!(!all.contains("notes.txt"), "{all}");
     let matched = sconce(&["ls", &format!("{path}/*/*.pt")]).ok();
     assert!(!matched.contains("b.pt"), "{matched}");
-    // A folder is no file.
+    // A folder is not a file.
     assert_eq!(sconce(&["ls", path]).code, 2);
 }
 
@@ -182,7 +182,7 @@ fn a_page_steps_through_the_life_of_a_tensor() {
     let opcodes: Vec<&str> = steps.iter().map(|step| step["opcode"].as_str().unwrap()).collect();
     assert_eq!((opcodes[0], *opcodes.last().unwrap()), ("PROTO", "STOP"));
     assert_eq!(opcodes.iter().filter(|opcode| **opcode == "BINPERSID").count(), 1);
-    // What is there already stays; a name that is no tensor's is told.
+    // What is there already stays; a name that is not a tensor's is told.
     let again = sconce(&["trace", STATE, "--html", page]);
     assert_eq!(again.code, 3, "{}", again.err);
     sconce(&["trace", STATE, "--html", page, "-f"]).ok();

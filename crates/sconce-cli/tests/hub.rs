@@ -83,8 +83,12 @@ fn what_cannot_be_read_is_said() {
         (&["hub", "--offline", "download", &missing], 2, "is not in the cache"),
         (&["hub", "download", "nonsense"], 3, "unknown url type: 'nonsense'"),
         (&["hub", "download", "https://h/x/", "--json"], 3, "the address names no file"),
-        (&["hub", "fetch", "https://github.com/a/b"], 3, "is no repository"),
-        (&["hub", "download", &missing, "--hash-prefix", "xyz"], 3, "is no beginning of a SHA-256"),
+        (&["hub", "fetch", "https://github.com/a/b"], 3, "is not a repository"),
+        (
+            &["hub", "download", &missing, "--hash-prefix", "xyz"],
+            3,
+            "is not the beginning of a SHA-256",
+        ),
     ] {
         let run = with_cache(folder.path(), args);
         assert_eq!(run.code, code, "{args:?}: {}", run.err);

@@ -38,7 +38,7 @@ fn a_card_of_what_breaks_off_says_what_came_before() {
     assert!(run.out.contains("✗ dangerous"), "{}", run.out);
     assert!(run.out.contains("os.getcwd()") && run.out.contains("a/data.pkl @ 0xf"), "{}", run.out);
     assert!(run.err.starts_with("error: "), "{}", run.err);
-    // What is no checkpoint is an error and nothing else.
+    // What is not a checkpoint is an error and nothing else.
     let page = sconce(&["info", "hand/lookalike/error_page.pt"]);
     assert_eq!((page.code, page.out.as_str()), (2, ""));
 }

@@ -58,7 +58,7 @@ const TORCHBIND: &str = "__torch__.torch.classes.";
 /// The type that an annotation means. `source` is where the expression's range counts.
 ///
 /// # Errors
-/// PyTorch's: a name that is no type, a constructor with the wrong number of types.
+/// PyTorch's: a name that is not a type, a constructor with the wrong number of types.
 pub fn type_of_expression(
     unit: &mut Unit,
     resolver: &mut dyn Resolver,

@@ -27,7 +27,7 @@ pub struct Options {
 /// [`completed`].
 ///
 /// # Errors
-/// An annotation that is no type, or a default that is not known at compile time.
+/// An annotation that is not a type, or a default that is not known at compile time.
 pub fn declare(
     unit: &mut Unit,
     resolver: &mut dyn Resolver,

@@ -194,8 +194,8 @@ fn with_blocks_nest_up_to_a_limit() {
 #[test]
 fn what_code_cannot_say_is_an_error() {
     for (body, message) in [
-        ("%y : Tensor = aten::nothing(%x)", "aten::nothing is no operator"),
-        ("%y : Tensor = aten::relu(%x, %x, %x)", "aten::relu is no operator"),
+        ("%y : Tensor = aten::nothing(%x)", "aten::nothing is not an operator"),
+        ("%y : Tensor = aten::relu(%x, %x, %x)", "aten::relu is not an operator"),
         ("%y : Tensor = prim::GetAttr(%x)", "prim::GetAttr is not what it should be"),
         ("%y : Tensor = prim::CallMethod[name=\"m\"](%x)", "prim::CallMethod is not what"),
         ("%y : Tensor = prim::TupleIndex(%x)", "prim::TupleIndex is not what it should be"),

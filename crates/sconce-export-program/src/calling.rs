@@ -96,11 +96,11 @@ impl Calling {
             }
         };
         let TreeSpec::Tuple(parts) = &in_spec else {
-            return Err(Error::malformed("the structure of the arguments is no tuple"));
+            return Err(Error::malformed("the structure of the arguments is not a tuple"));
         };
         let [TreeSpec::Tuple(args), TreeSpec::Dict(_, named)] = parts.as_slice() else {
             return Err(Error::malformed(
-                "the structure of the arguments is no tuple of args and kwargs",
+                "the structure of the arguments is not a tuple of args and kwargs",
             ));
         };
         let mut paths = Vec::new();

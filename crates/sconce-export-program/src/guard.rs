@@ -354,7 +354,7 @@ impl<'t> Parser<'t> {
                         let Some(function) = FUNCTIONS.iter().find(|&&known| known == name) else {
                             self.at = start;
                             let shown: String = name.chars().take(60).collect();
-                            return Err(self.error(format!("{shown} is no function of guards")));
+                            return Err(self.error(format!("{shown} is not a function of guards")));
                         };
                         self.expect("(")?;
                         Ok(Guard::Call(function, self.arguments()?))
@@ -395,7 +395,7 @@ impl<'t> Parser<'t> {
             true => text.parse().ok().map(Guard::Int),
             false => text.parse().ok().map(Guard::Float),
         };
-        number.ok_or_else(|| self.error(format!("{text} is no number of 64 bits")))
+        number.ok_or_else(|| self.error(format!("{text} is not a number of 64 bits")))
     }
 
     fn quoted(&mut self) -> Result<String, Error> {
@@ -453,7 +453,7 @@ impl<'t> Parser<'t> {
             "size" => Method::Size,
             "stride" => Method::Stride,
             "storage_offset" => Method::StorageOffset,
-            _ => return Err(self.error(format!("{name} is no method of guards"))),
+            _ => return Err(self.error(format!("{name} is not a method of guards"))),
         };
         self.expect("(")?;
         // `x.size(0)` is `x.size()[0]`.

@@ -36,7 +36,7 @@ impl Archive {
     pub fn write_again<W: Write>(&self, out: W) -> Result<W, Error> {
         let package = self.package();
         let Some(folder) = package.folder() else {
-            let message = "an archive of PyTorch before 2.8 is no archive of PyTorch's own writer, which \
+            let message = "an archive of PyTorch before 2.8 is not an archive of PyTorch's own writer, which \
                            cannot write it again";
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_help("--like-torch writes it in today's layout"));

@@ -112,7 +112,7 @@ fn expressions_are_parsed_and_never_run() {
         program(changed("scale", PROGRAM, symbol, expr)).unwrap().text().map_err(|e| e.to_string())
     };
     let error = with("__import__('os').system('id')").unwrap_err();
-    assert!(error.contains("__import__ is no function of expressions"), "{error}");
+    assert!(error.contains("__import__ is not a function of expressions"), "{error}");
     for levels in [1000, 100_000] {
         let deep = format!("{}{symbol}{}", "Add(Integer(1), ".repeat(levels), ")".repeat(levels));
         let started = Instant::now();

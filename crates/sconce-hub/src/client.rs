@@ -345,7 +345,7 @@ fn unreachable_server(error: &ureq::Error) -> Error {
             network("<urlopen error the connection failed>".to_owned())
         }
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-            Error::new(ErrorKind::Usage, format!("this is no address of a file: {error}"))
+            Error::new(ErrorKind::Usage, format!("this is not an address of a file: {error}"))
         }
         other => network(format!("<urlopen error {other}>")),
     }

@@ -92,7 +92,7 @@ impl Hub {
         self.check_top(&zipball.top, repository)?;
         if !zipball.has("hubconf.py") {
             let message = format!(
-                "{repository} has no hubconf.py at {reference}: it is no repository for torch.hub"
+                "{repository} has no hubconf.py at {reference}: it is not a repository for torch.hub"
             );
             return Err(Error::new(ErrorKind::BadAnswer, message));
         }
@@ -230,7 +230,7 @@ impl Hub {
             let (url, text) = (answer.url.clone(), answer.text(LONGEST_PAGE)?);
             let page: Result<Vec<serde_json::Value>, _> = serde_json::from_slice(&text);
             return page.map_err(|_| {
-                let message = "the server's answer is no list of branches or tags";
+                let message = "the server's answer is not a list of branches or tags";
                 Error::new(ErrorKind::BadAnswer, message).url(&url)
             });
         }

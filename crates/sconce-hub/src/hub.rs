@@ -135,7 +135,7 @@ impl Hub {
         let dir = self.environment.expand_user(dir);
         let text = dir.to_str().filter(|text| !text.is_empty() && !text.contains('\n'));
         let Some(text) = text.filter(|text| text.len() as u64 <= LONGEST_PATH) else {
-            let message = format!("{} is no name of a folder that can be kept", dir.display());
+            let message = format!("{} is not a name of a folder that can be kept", dir.display());
             return Err(Error::new(ErrorKind::Usage, message));
         };
         if let Some(home) = note.parent().filter(|home| !home.as_os_str().is_empty()) {
@@ -261,7 +261,7 @@ impl Hub {
     /// `torch.hub.load_state_dict_from_url`: downloads the file unless it is there, and opens it.
     ///
     /// # Errors
-    /// As [`Hub::fetch_state_dict`], and when the file is no checkpoint.
+    /// As [`Hub::fetch_state_dict`], and when the file is not a checkpoint.
     pub fn load_state_dict_from_url(
         &self,
         url: &str,
@@ -277,7 +277,7 @@ impl Hub {
     /// one.
     ///
     /// # Errors
-    /// When the file is no checkpoint.
+    /// When the file is not a checkpoint.
     pub fn open_state_dict(
         &self,
         path: &Path,

@@ -62,7 +62,7 @@ impl HubFile {
     pub(crate) fn parse(address: &str) -> Result<HubFile, Error> {
         let wrong = |why: &str| {
             let message =
-                format!("'{}' is no address on Hugging Face: {why}", address.escape_debug());
+                format!("'{}' is not an address on Hugging Face: {why}", address.escape_debug());
             Error::new(ErrorKind::Usage, message)
                 .help("hf://[datasets/|spaces/]OWNER/NAME[@REVISION]/FILE")
         };

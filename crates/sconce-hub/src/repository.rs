@@ -28,7 +28,7 @@ impl FromStr for Repository {
 
     fn from_str(text: &str) -> Result<Repository, Error> {
         let wrong = |why: &str| {
-            let message = format!("'{}' is no repository: {why}", text.escape_debug());
+            let message = format!("'{}' is not a repository: {why}", text.escape_debug());
             Error::new(ErrorKind::Usage, message)
                 .help("OWNER/NAME or OWNER/NAME:REF, as pytorch/vision:v0.10.0; a local folder begins with . / or ~")
         };

@@ -42,7 +42,7 @@ impl Hub {
         let path = self.trusted_list();
         match fs::metadata(&path) {
             Ok(metadata) if metadata.len() > LONGEST_LIST => {
-                let message = format!("{}: this is no list of repositories", path.display());
+                let message = format!("{}: this is not a list of repositories", path.display());
                 return Err(Error::new(ErrorKind::Io, message));
             }
             _ => {}

@@ -28,7 +28,7 @@ pub(crate) struct Origin {
 impl Url {
     pub(crate) fn parse(text: &str) -> Result<Url, Error> {
         let wrong = |why: &str| {
-            let message = format!("'{}' is no address of a file: {why}", without_secrets(text));
+            let message = format!("'{}' is not an address of a file: {why}", without_secrets(text));
             Error::new(ErrorKind::Usage, message)
         };
         let Some((scheme, rest)) = text.split_once("://") else {
@@ -58,7 +58,7 @@ impl Url {
             // The colons of an IPv6 address stand in brackets.
             Some((host, port)) if !port.ends_with(']') => {
                 let number = if port.is_empty() { Ok(None) } else { port.parse().map(Some) };
-                (host, number.map_err(|_| wrong("the port is no number"))?)
+                (host, number.map_err(|_| wrong("the port is not a number"))?)
             }
             _ => (server, None),
         };
@@ -284,12 +284,15 @@ mod tests {
             ("file:///etc/passwd", "<urlopen error unknown url type: file>"),
             (
                 "http:///x",
-                "'http:///x' is no address of a file: the name of the server is missing or wrong",
+                "'http:///x' is not an address of a file: the name of the server is missing or wrong",
             ),
-            ("http://a:b:c/x", "'http://a:b:c/x' is no address of a file: the port is no number"),
+            (
+                "http://a:b:c/x",
+                "'http://a:b:c/x' is not an address of a file: the port is not a number",
+            ),
             (
                 "http://u:p@a b/?s=1",
-                "'http://a b/' is no address of a file: the name of the server is missing or wrong",
+                "'http://a b/' is not an address of a file: the name of the server is missing or wrong",
             ),
         ] {
             assert_eq!(Url::parse(text).unwrap_err().message(), message, "{text}");

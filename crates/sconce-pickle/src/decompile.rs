@@ -433,7 +433,7 @@ fn spacing(count: usize, depth: u32) -> (String, String, String) {
     (format!("\n{indent}"), format!(",\n{indent}"), format!(",\n{outer}"))
 }
 
-/// A class or function as an expression; `getattr` for what is no name of Python's.
+/// A class or function as an expression; `getattr` for what is not a name of Python's.
 fn global_text(module: &str, name: &str, text: &mut String) {
     if repr::is_dotted_name(module) && repr::is_dotted_name(name) {
         text.push_str(module);

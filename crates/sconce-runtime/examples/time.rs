@@ -37,7 +37,7 @@ fn time(folder: &Path, budget: Duration) -> Result<(f64, f64), Box<dyn Error>> {
     let mut args = Vec::new();
     for arg in list.iter() {
         let Node::Tensor(tensor) = arg.data() else {
-            return Err("an argument is no tensor".into());
+            return Err("an argument is not a tensor".into());
         };
         args.push(IValue::Tensor(importer.import(&tensor.tensor)?));
     }

@@ -153,9 +153,10 @@ fn member(
     if file.read.contains(&name) && first {
         return;
     }
+    let within = file.name.clone();
     let add = |rule, reason: String, job: &mut Job<'_>| {
         let mut finding = Finding::new(rule, &name, reason).at(entry.header_offset());
-        finding.file.clone_from(&file.name);
+        finding.file.clone_from(&within);
         job.sink.add(finding);
     };
     if entry.method() != Method::Stored && entry.size() > LONGEST_PACKED {

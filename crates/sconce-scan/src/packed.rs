@@ -5,7 +5,7 @@ use miniz_oxide::inflate::{
 };
 
 /// Longest unpacked file that is looked into.
-const LONGEST: usize = 256 << 20;
+const LONGEST: usize = 64 << 20;
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const GZIP_HEADER: usize = 10;
 

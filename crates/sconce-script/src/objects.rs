@@ -108,7 +108,7 @@ pub(crate) struct Buffer {
     pub(crate) is_persistent: bool,
 }
 
-/// An object of a class that is no module.
+/// An object of a class that is not a module.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainObject {
     pub(crate) class: PyClass,

@@ -18,7 +18,7 @@ pub(crate) fn literal(
 ) -> Result<Constant, Error> {
     let unsupported = || {
         let range = SourceRange::new(Arc::clone(source), expr.range);
-        Error::new("this is no constant", range)
+        Error::new("this is not a constant", range)
     };
     let hint = match hint {
         Some(Type::Optional(of)) => Some(&**of),

@@ -640,7 +640,7 @@ struct DeclaredNames {
 impl DeclaredNames {
     fn set(&mut self, list: &str, value: &ast::Expr) -> Result<(), String> {
         let ExprKind::List(items) = &value.kind else {
-            return Err(format!("{list} is no list"));
+            return Err(format!("{list} is not a list"));
         };
         let names = items.iter().filter_map(|item| match &item.kind {
             ExprKind::Str(name) => Some(Arc::clone(name)),

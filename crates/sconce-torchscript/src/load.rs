@@ -24,7 +24,7 @@ const VERSIONS: std::ops::RangeInclusive<u64> = 1..=10;
 /// the mapped file until it is used; no method is compiled.
 ///
 /// # Errors
-/// When the file cannot be read, is no TorchScript archive, or its objects and classes do not fit.
+/// When the file cannot be read, is not a TorchScript archive, or its objects and classes do not fit.
 pub fn load(path: impl AsRef<Path>) -> Result<Module, Error> {
     LoadOptions::new().open(path)
 }
@@ -89,7 +89,7 @@ impl LoadOptions {
             return model_json::load(archive, version, self.map_location.as_ref());
         }
         if !archive.contains("data.pkl") || !archive.contains("constants.pkl") {
-            let message = "this is no TorchScript archive: it has no data.pkl and constants.pkl";
+            let message = "this is not a TorchScript archive: it has no data.pkl and constants.pkl";
             return Err(Error::new(ErrorKind::NotACheckpoint, message)
                 .with_help("sconce identify FILE    says what it is"));
         }
@@ -109,7 +109,7 @@ impl LoadOptions {
         let root =
             unpickle::read(&archive, "data.pkl", "data/", &mut program, &mut values, device)?;
         let Some(object) = values.object(root) else {
-            let message = "the archive holds a value that is no module";
+            let message = "the archive holds a value that is not a module";
             return Err(Error::malformed(message).in_record("data.pkl"));
         };
         let class = object.class;
@@ -131,7 +131,7 @@ impl LoadOptions {
         let table =
             unpickle::read(archive, "constants.pkl", "constants/", program, values, device)?;
         let Value::Tuple(items) = values.get(table) else {
-            let message = "the constant table is no tuple";
+            let message = "the constant table is not a tuple";
             return Err(Error::malformed(message).in_record("constants.pkl"));
         };
         let items = items.clone();

@@ -109,7 +109,7 @@ impl Number {
         match self {
             Number::Int(value) => Ok(value),
             Number::Text(text) => {
-                text.parse().map_err(|_| E::custom(format!("'{text}' is no number")))
+                text.parse().map_err(|_| E::custom(format!("'{text}' is not a number")))
             }
         }
     }

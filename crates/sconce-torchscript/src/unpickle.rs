@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
 
     fn call(&mut self, call: &Call) -> Result<Value, Error> {
         let Some((module, name)) = self.arena.global(call.callable) else {
-            return Err(Error::malformed("something that is no class is called"));
+            return Err(Error::malformed("something that is not a class is called"));
         };
         match (module, name) {
             ("torch.jit._pickle", "restore_type_tag") => self.tagged(call),
@@ -231,7 +231,7 @@ impl Reader<'_, '_> {
         };
         match self.arena.node(*list) {
             Node::List(items) => Ok(Value::List { element, items: self.reach_all(items) }),
-            _ => Err(Error::malformed("a list is built of something that is no list")),
+            _ => Err(Error::malformed("a list is built of something that is not a list")),
         }
     }
 
@@ -304,7 +304,7 @@ impl Reader<'_, '_> {
                 })?;
                 Ok(Value::Enum(ty.clone(), member as u32))
             }
-            _ => Err(Error::malformed(format!("{class} is no class"))),
+            _ => Err(Error::malformed(format!("{class} is not a class"))),
         }
     }
 
@@ -325,7 +325,7 @@ impl Reader<'_, '_> {
             return Ok(Value::Object(Object { class, slots: Vec::new(), state }));
         }
         let Node::Dict(entries) = self.arena.node(state) else {
-            return Err(Error::malformed("the state of an object is no dict"));
+            return Err(Error::malformed("the state of an object is not a dict"));
         };
         let arena = self.arena;
         let mut by_name: FxHashMap<&str, PickleValue> = FxHashMap::default();

@@ -178,7 +178,7 @@ pub fn input(tensor: &crate::Tensor) -> Result<IValue, Error> {
 pub fn output(result: &IValue) -> Result<crate::Tensor, Error> {
     let tensor = result.as_tensor().ok_or_else(|| {
         Error::Arguments(format!(
-            "the result is no tensor but a value of the kind {}",
+            "the result is not a tensor but a value of the kind {}",
             result.kind_name()
         ))
     })?;

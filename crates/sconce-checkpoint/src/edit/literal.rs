@@ -29,7 +29,7 @@ impl Value {
             if parser.rest().is_empty() { Ok(value) } else { Err(parser.wrong()) }
         });
         value.map_err(|what| {
-            let message = format!("'{}' is no Python literal: {what}", text.escape_debug());
+            let message = format!("'{}' is not a Python literal: {what}", text.escape_debug());
             Error::new(ErrorKind::Caller, message)
         })
     }

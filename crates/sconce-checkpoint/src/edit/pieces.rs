@@ -132,7 +132,7 @@ impl Draft {
             Error::new(ErrorKind::Caller, message)
         })?;
         let Node::Tensor(object) = self.graph.node(entry.value) else {
-            return Err(cannot("take apart or join", name, "it is no tensor"));
+            return Err(cannot("take apart or join", name, "it is not a tensor"));
         };
         let tensor = &object.tensor;
         let what = match tensor.storage() {

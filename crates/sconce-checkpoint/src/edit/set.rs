@@ -119,7 +119,7 @@ fn replaced(items: &[ObjectId], at: usize, value: ObjectId) -> Vec<ObjectId> {
 
 fn no_dict(name: &str, above: &str) -> Error {
     let (name, above) = (name.escape_debug(), above.escape_debug());
-    let message = format!("'{name}' cannot be set: {above} is no dict, and has no such entry");
+    let message = format!("'{name}' cannot be set: {above} is not a dict, and has no such entry");
     Error::new(ErrorKind::Caller, message)
 }
 

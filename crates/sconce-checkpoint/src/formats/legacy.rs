@@ -54,7 +54,8 @@ pub(crate) fn storage_from_bytes(
             Ok(TypedStorage { storage: found.storage.clone(), dtype: Some(found.dtype) })
         }
         _ => {
-            let message = "torch.storage._load_from_bytes was given something that is no storage";
+            let message =
+                "torch.storage._load_from_bytes was given something that is not a storage";
             Err(Error::new(ErrorKind::Malformed, message))
         }
     }

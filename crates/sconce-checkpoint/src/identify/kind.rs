@@ -72,8 +72,8 @@ kinds! {
         Some("cut off what stands before the archive, for example with tail -c");
     EncryptedZip, "encrypted-zip", "encrypted zip file", false,
         Some("unpack it with its password and open the file that is in it");
-    OtherZip, "other-zip", "zip file that is no checkpoint", false, Some(UNPACK);
-    OtherTar, "other-tar", "tar file that is no checkpoint", false,
+    OtherZip, "other-zip", "zip file that is not a checkpoint", false, Some(UNPACK);
+    OtherTar, "other-tar", "tar file that is not a checkpoint", false,
         Some("unpack it first (tar -xf FILE) and open the file that is in it");
     SevenZip, "7z", "7-Zip archive", false, Some(UNPACK);
     Rar, "rar", "RAR archive", false, Some(UNPACK);

@@ -525,7 +525,7 @@ impl<'c> Lower<'c> {
             self.object(instance.args).data(),
             self.object(kwargs).data(),
         ) else {
-            let message = "an object made with keyword arguments by what is no class cannot be \
+            let message = "an object made with keyword arguments by what is not a class cannot be \
                            pickled before protocol 4";
             return Err(Error::new(ErrorKind::Unsupported, message));
         };

@@ -95,7 +95,7 @@ impl<'c> Lower<'c> {
         }
     }
 
-    /// The dtype of a scalar that is no record, and of an array whose elements were swapped: numpy's
+    /// The dtype of a scalar that is not a record, and of an array whose elements were swapped: numpy's
     /// own for a number.
     fn native_dtype(&mut self, dtype: &'c NumpyDType) -> Result<Value, Error> {
         let single = !matches!(dtype.kind, 'U' | 'S' | 'V' | 'M' | 'm');

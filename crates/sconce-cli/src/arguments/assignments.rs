@@ -77,7 +77,7 @@ fn names(text: &str) -> Result<Vec<String>, String> {
 }
 
 fn number(text: &str) -> Result<i64, String> {
-    text.trim().parse().map_err(|_| format!("'{text}' is no whole number"))
+    text.trim().parse().map_err(|_| format!("'{text}' is not an integer"))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn from_source(source: Source, load: &Load, file: &str) -> Result<Module, Fa
     // What a damaged archive looks like, its reader says best.
     if !matches!(identity.kind, FileKind::TorchScript | FileKind::Zip) {
         let what = identity.kind.description();
-        let message = format!("this is no TorchScript archive but: {what}");
+        let message = format!("this is not a TorchScript archive: {what}");
         let failure = Failure::unreadable(message).in_file(file);
         return Err(match identity.kind.advice() {
             Some(advice) => failure.help(advice),

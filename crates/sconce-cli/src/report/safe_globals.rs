@@ -102,7 +102,7 @@ fn refused(report: &Report, outside: &[&GlobalUse]) -> Vec<String> {
         lines.push(format!("  … {more} more"));
     }
     let first =
-        "no list of names is right for this file, since it would have to allow what is no data:";
+        "no list of names is right for this file, since it would have to allow what is not data:";
     lines.insert(0, first.to_owned());
     lines
 }

@@ -68,7 +68,7 @@ pub fn pick<'c>(checkpoint: &'c Checkpoint, wanted: &str) -> Result<Vec<Picked<'
         && let Some(object) = exact(checkpoint, name)
     {
         let tensor = tensor_of(object).ok_or_else(|| {
-            Failure::usage(format!("'{name}' is no tensor: there is nothing to slice"))
+            Failure::usage(format!("'{name}' is not a tensor: there is nothing to slice"))
         })?;
         let part = take_slice(tensor, slice)?;
         let name = format!("{name}[{slice}]");
@@ -166,7 +166,7 @@ pub fn take_slice(tensor: &Tensor, text: &str) -> Result<Tensor, Failure> {
             .help("write it as in Python: [0], [0:3,:], [..., -1], [::2]")
     };
     let indices = text.split(',').map(|part| index(part.trim())).collect::<Result<Vec<_>, _>>();
-    let indices = indices.map_err(|part| wrong(format!("'{part}' is no index")))?;
+    let indices = indices.map_err(|part| wrong(format!("'{part}' is not an index")))?;
     let rests = indices.iter().filter(|index| matches!(index, Index::Rest)).count();
     if rests > 1 {
         return Err(wrong("an index can only have a single ellipsis ('...')".to_owned()));

@@ -42,7 +42,7 @@ pub fn run(args: &AstArgs, out: &mut Out) -> Verdict {
     };
     let bytes = open::source(path.as_ref(), MapMode::Off, &Limits::default())?;
     let text = std::str::from_utf8(bytes.bytes()?)
-        .map_err(|_| Failure::unreadable("this is no text").in_file(path))?;
+        .map_err(|_| Failure::unreadable("this is not text").in_file(path))?;
     let source = Arc::new(Source::new(text).with_filename(path));
     let items = parse_module(&source).map_err(|error| {
         let note = format!("the code at fault\n{}", error.range().highlight());

@@ -268,7 +268,7 @@ impl Cleaner {
                     | Node::Bytes(_)
             );
             if !plain {
-                self.drop(&inner, "an entry whose key is no plain value");
+                self.drop(&inner, "an entry whose key is not a plain value");
                 continue;
             }
             let (Some(key), Some(value)) =

@@ -118,7 +118,7 @@ enum Kind {
     Removed,
     /// An equal tensor has another name.
     Renamed,
-    /// A value that is no tensor.
+    /// A value that is not a tensor.
     Value,
 }
 

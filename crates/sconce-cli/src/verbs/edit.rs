@@ -153,7 +153,7 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
         && target.is_some_and(|target| target.extension().is_some_and(|ending| ending == "pt2"))
     {
         let message =
-            "the program is not written, only its weights: a torch.save file is no .pt2 file";
+            "the program is not written, only its weights: a torch.save file is not a .pt2 file";
         let help = "call the output .pt; sconce resave writes the program";
         return Err(Failure::usage(message).in_file(&file).help(help));
     }

@@ -146,7 +146,7 @@ impl Archive {
                     }
                     let identity = sconce::checkpoint::identify(&source);
                     let what = identity.kind.description();
-                    Failure::unreadable(format!("this is no archive with records: {what}"))
+                    Failure::unreadable(format!("this is not an archive with records: {what}"))
                 })
             }
             Err(error) => Err(error.into()),
@@ -296,7 +296,7 @@ fn plan(records: &[Record], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             .note("its name is that of a folder of other records"));
     }
     if folder.exists() && !folder.is_dir() {
-        return Err(Failure::usage(format!("'{}' is no folder", folder.to_string_lossy())));
+        return Err(Failure::usage(format!("'{}' is not a folder", folder.to_string_lossy())));
     }
     Ok(paths)
 }
@@ -367,7 +367,7 @@ fn make_folders(root: &Path, path: &Path, made: &mut BTreeSet<PathBuf>) -> Resul
             Ok(there) if there.is_dir() => {}
             Ok(_) => {
                 return Err(Failure::unreadable(
-                    "refused to write through what is no plain folder",
+                    "refused to write through what is not a plain folder",
                 )
                 .in_file(folder.to_string_lossy()));
             }
@@ -377,7 +377,7 @@ fn make_folders(root: &Path, path: &Path, made: &mut BTreeSet<PathBuf>) -> Resul
     let target = root.join(path);
     match fs::symlink_metadata(&target) {
         Ok(there) if !there.is_file() => {
-            Err(Failure::unreadable("refused to write over what is no plain file")
+            Err(Failure::unreadable("refused to write over what is not a plain file")
                 .in_file(target.to_string_lossy()))
         }
         _ => Ok(()),

@@ -101,7 +101,7 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
         (Err(error), _) => {
             let error = policy.clone().flatten().unwrap_or(error);
             let failure = Failure::from(error).in_file(&name);
-            // What is no checkpoint has no card, unless there is something to warn of.
+            // What is not a checkpoint has no card, unless there is something to warn of.
             let only = report.findings.iter().all(|finding| finding.rule == Rule::NotACheckpoint);
             if !only || args.json {
                 let left = Left::Error(failure.message());

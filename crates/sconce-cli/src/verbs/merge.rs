@@ -139,9 +139,10 @@ pub fn flat(draft: &Draft) -> Result<Vec<(String, Tensor)>, Failure> {
     }
     let mut out = Vec::new();
     for (key, value) in root.entries() {
-        let name = key.as_str().ok_or_else(|| not_flat(format!("{} is no name", key.repr(40))))?;
+        let name =
+            key.as_str().ok_or_else(|| not_flat(format!("{} is not a name", key.repr(40))))?;
         let tensor = pick::tensor_of(value);
-        let tensor = tensor.ok_or_else(|| not_flat(format!("'{name}' is no tensor")))?;
+        let tensor = tensor.ok_or_else(|| not_flat(format!("'{name}' is not a tensor")))?;
         out.push((name.to_owned(), tensor.clone()));
     }
     Ok(out)

@@ -40,7 +40,7 @@ struct Document<'a> {
     schema_version: u32,
     file: &'a str,
     operators: Vec<Row>,
-    /// Why the program cannot be run, where that is no operator.
+    /// Why the program cannot be run, where that is not an operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     wrong: Option<String>,
 }
@@ -79,7 +79,7 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
         let (runs, refused) = (Some(lack.is_none()), lack.and_then(|lack| lack.refused));
         rows.push(Row { name: used.name.clone(), count: used.count, runs, refused });
     }
-    // What is no operator but a use of one, such as a kind of value.
+    // What is not an operator but a use of one, such as a kind of value.
     rows.extend(lacking.into_iter().map(|(name, lack)| Row {
         name,
         count: lack.count,
@@ -89,9 +89,12 @@ pub fn run(args: &OpsArgs, out: &mut Out) -> Verdict {
     print(args, &file, rows, None, out)
 }
 
+/// The operators of an exported program, and why it cannot be imported, if so.
+type Exported = (Vec<Row>, Option<String>);
+
 /// The operators of a program of torch.export, if the file is one, most used first; and why it cannot be run where
 /// that is something other than an operator.
-fn exported(args: &OpsArgs, file: &str) -> Result<Option<(Vec<Row>, Option<String>)>, Failure> {
+fn exported(args: &OpsArgs, file: &str) -> Result<Option<Exported>, Failure> {
     let load = &args.input.load;
     if python::split(&args.input.file).is_some() || args.input.file == "-" {
         return Ok(None);

@@ -78,7 +78,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     for arguments in &calls {
         let result = arguments.call(&mut called);
         // As the call leaves it: the next one may write to it.
-        let object = result.and_then(|result| session.to_object(&call.method, &result));
+        let object = result.and_then(|result| called.session.to_object(&called.method, &result));
         results.push(object.map_err(|error| failure(error, &file))?);
     }
     let seconds = started.elapsed().as_secs_f64();

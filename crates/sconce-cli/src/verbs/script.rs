@@ -40,7 +40,9 @@ pub struct ScriptArgs {
 pub fn run(args: &ScriptArgs, _out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.file);
     let Some(scripted) = python::complete(&args.file, &args.python, &args.limits, say)? else {
-        return Err(Failure::usage("this is no Python file").in_file(&file).help("FILE.py:NAME"));
+        return Err(Failure::usage("this is not a Python file")
+            .in_file(&file)
+            .help("FILE.py:NAME"));
     };
     let what = match scripted.schema() {
         Some(schema) => schema.to_string(),

@@ -96,7 +96,7 @@ struct Shard {
 pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     let prefix = &args.prefix;
     if prefix.is_empty() || prefix.contains(['/', '\\']) || prefix == ".." {
-        return Err(Failure::usage(format!("'{prefix}' is no beginning of a file's name")));
+        return Err(Failure::usage(format!("'{prefix}' is not the beginning of a file's name")));
     }
     let checkpoint = open::checkpoint(&args.input, say)?;
     let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());

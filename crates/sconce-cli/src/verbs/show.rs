@@ -159,7 +159,7 @@ fn picked<'c>(checkpoint: &'c Checkpoint, args: &ShowArgs) -> Result<Vec<Picked<
 
 fn tensor<'a>(one: &'a Picked<'_>) -> Result<&'a Tensor, Failure> {
     one.tensor.as_ref().ok_or_else(|| {
-        Failure::usage(format!("'{}' is no tensor, it is {}", one.name, one.object.class_name()))
+        Failure::usage(format!("'{}' is not a tensor, it is {}", one.name, one.object.class_name()))
     })
 }
 

@@ -22,7 +22,7 @@ pub(super) struct StraightLine {
     /// The value last stored under each name, in order of first definition.
     stored: Vec<(Arc<str>, ValueId)>,
     indexes: FxHashMap<Arc<str>, usize>,
-    /// Whether a variable was given something that is no value: it may refer to what was loaded.
+    /// Whether a variable was given something that is not a value: it may refer to what was loaded.
     has_sugared: bool,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn named_type(
 }
 
 fn not_a_definition(ty: &Type) -> Error {
-    Error::without_range(format!("{} is no type that is defined by code", ty.annotation()))
+    Error::without_range(format!("{} is not a type that is defined by code", ty.annotation()))
 }
 
 fn unknown(ty: &Type) -> Error {
@@ -121,7 +121,7 @@ fn default_text(
             Ok(session.constant_text(&Constant::List(Type::clone(element), values)))
         }
         None => {
-            let message = format!("the default of {} is no list", argument.name);
+            let message = format!("the default of {} is not a list", argument.name);
             Err(Error::without_range(message))
         }
     }

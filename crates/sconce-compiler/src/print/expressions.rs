@@ -288,7 +288,7 @@ impl Scope<'_, '_, '_> {
     fn operator_call(&self, name: &str, id: NodeId, text: &mut Tagged) -> Result<(), Error> {
         let node = self.graph.node(id);
         let Some(operator) = self.graph.operator(id) else {
-            let message = format!("{name} is no operator that takes what it is given here");
+            let message = format!("{name} is not an operator that takes what it is given here");
             return Err(Error::at_node(node, message));
         };
         text.push_str(&operator_name(name));

@@ -40,7 +40,7 @@ impl<'t> Parser<'t> {
     fn error(&self, message: impl Into<String>) -> Error {
         let shown: String = self.text.chars().take(200).collect();
         let (shown, message, at) = (shown.escape_debug(), message.into(), self.at);
-        Error::malformed(format!("'{shown}' is no expression: {message}, at its byte {at}"))
+        Error::malformed(format!("'{shown}' is not an expression: {message}, at its byte {at}"))
     }
 
     fn rest(&self) -> &'t str {
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
             name if is_head(name) => Ok(Expr::Call(name.into(), self.arguments(depth)?)),
             name => {
                 let shown: String = name.chars().take(60).collect();
-                Err(self.error(format!("{shown} is no function of expressions")))
+                Err(self.error(format!("{shown} is not a function of expressions")))
             }
         }
     }
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn what_runs_in_python_is_no_expression() {
         for (text, want) in [
-            ("__import__('os').system('id')", "__import__ is no function of expressions"),
-            ("Add(Symbol('s0'), print(Integer(1)))", "print is no function of expressions"),
+            ("__import__('os').system('id')", "__import__ is not a function of expressions"),
+            ("Add(Symbol('s0'), print(Integer(1)))", "print is not a function of expressions"),
             ("Symbol('s0').subs", "something follows the expression"),
             ("Symbol('s0', positive=open('x'))", "positive is to be True, False or a number"),
             ("Symbol(\"s0\")", "''' is expected"),

@@ -90,7 +90,7 @@ impl Builder {
             Argument::Device(_) => Constant::Device("cpu".into()),
             other => {
                 let message =
-                    format!("{} is no value for {} '{}'", other.tag(), formal.ty, formal.name);
+                    format!("{} is not a value for {} '{}'", other.tag(), formal.ty, formal.name);
                 return Err(unsupported(message));
             }
         };
@@ -186,7 +186,7 @@ impl Builder {
                 values.iter().map(value).collect()
             }
             Argument::Ints(values) => Ok(values.iter().map(|&value| self.int(value)).collect()),
-            other => Err(unsupported(format!("{} is no list of values", other.tag()))),
+            other => Err(unsupported(format!("{} is not a list of values", other.tag()))),
         }
     }
 }

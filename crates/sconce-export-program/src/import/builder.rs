@@ -246,7 +246,7 @@ impl Builder {
         });
         match constant {
             Some(constant) => Ok(self.constant(&constant)),
-            None => Err(unsupported(format!("{} is no value of a graph", argument.tag()))),
+            None => Err(unsupported(format!("{} is not a value of a graph", argument.tag()))),
         }
     }
 }

@@ -249,7 +249,7 @@ impl Builder {
     /// An operator in the order that tokens say, which is that of the nodes. The first result is a token.
     fn with_effects(&mut self, node: &Node) -> Result<()> {
         let Argument::Operator(target) = find(&node.inputs, 1, "op")? else {
-            return Err(Error::malformed("with_effects of what is no operator"));
+            return Err(Error::malformed("with_effects of what is not an operator"));
         };
         let outputs = node.outputs.get(1..).unwrap_or_default();
         let rest = node.inputs.get(2..).unwrap_or_default();

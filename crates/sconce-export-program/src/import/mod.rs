@@ -233,7 +233,7 @@ fn import(
     *unit.class_mut(class) = Class { methods: vec![forward], ..made };
     let root = values.push(Value::Object(Object { class, slots, state: None }));
     let module = Module::assemble(unit, values, Vec::new(), root)
-        .ok_or_else(|| Error::malformed("a program that is no module"))?;
+        .ok_or_else(|| Error::malformed("a program that is not a module"))?;
     Ok(Program { module, calling: Arc::new(calling), unknown: builder.unknown })
 }
 

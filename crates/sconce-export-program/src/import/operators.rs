@@ -249,7 +249,7 @@ impl Builder {
     /// Names the items of a list.
     fn unpack(&mut self, list: ValueId, names: &[&str]) -> Result<()> {
         let Some(element) = self.ty(list).element().cloned() else {
-            return Err(Error::malformed("a list of names is given to what is no list"));
+            return Err(Error::malformed("a list of names is given to what is not a list"));
         };
         if names.len() > MAX_RESULTS {
             return Err(Error::malformed(format!(

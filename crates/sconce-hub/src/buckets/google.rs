@@ -108,7 +108,7 @@ fn account(environment: &Environment) -> Result<Option<Key>, Error> {
     let text = fs::read(&path)
         .map_err(|error| Error::io(&path, &error).note(format!("{NAME} names it")))?;
     let account: Account = serde_json::from_slice(&text).map_err(|_| {
-        let message = format!("{}: this is no key of a service account", path.display());
+        let message = format!("{}: this is not a key of a service account", path.display());
         let error = Error::new(ErrorKind::Usage, message).note(format!("{NAME} names it"));
         error.help("accounts of users do not sign; a service account or an HMAC key does")
     })?;

@@ -77,7 +77,7 @@ pub(crate) fn place(
     }
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_$".contains(c);
     if !bucket.chars().all(is_name) {
-        let message = format!("'{}' is no name of a bucket", bucket.escape_debug());
+        let message = format!("'{}' is not a name of a bucket", bucket.escape_debug());
         return Err(Error::new(ErrorKind::Usage, message));
     }
     match scheme.to_ascii_lowercase().as_str() {
@@ -89,5 +89,5 @@ pub(crate) fn place(
 
 /// A secret that cannot be what it should be.
 fn bad_credentials(name: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Usage, format!("{name} is no key: {why}"))
+    Error::new(ErrorKind::Usage, format!("{name} is not a key: {why}"))
 }

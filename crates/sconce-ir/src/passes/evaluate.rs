@@ -260,7 +260,7 @@ fn floats(name: &str, a: f64, b: f64) -> Option<Constant> {
         "fmod" => a % b,
         "pow" if a == 0.0 && b < 0.0 => return None,
         "pow" => a.powf(b),
-        // As `std::min` and `std::max` have it where one is no number.
+        // As `std::min` and `std::max` have it where one is not a number.
         "min" => {
             if b < a {
                 b

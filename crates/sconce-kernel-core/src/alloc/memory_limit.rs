@@ -169,7 +169,7 @@ impl Memory {
         Memory::entered().map_or(Ok(()), |memory| memory.ask(bytes))
     }
 
-    /// As [`Memory::charge`] for a value that is no storage, beyond the limit if need be: who makes it has
+    /// As [`Memory::charge`] for a value that is not a storage, beyond the limit if need be: who makes it has
     /// asked before. Nothing is charged where the allocator counts all the same.
     #[inline]
     pub fn charge_value(bytes: usize) -> Charge {

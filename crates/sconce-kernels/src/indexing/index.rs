@@ -265,7 +265,7 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
     }
     if wanted.iter().all(Option::is_none) && indices.iter().any(Option::is_some) {
         // What no dimension is picked by picks nothing; PyTorch's iterator gives up on it, too.
-        return Err(Error::index("a mask without dimensions is no index by itself"));
+        return Err(Error::index("a mask without dimensions is not an index by itself"));
     }
     // A mask of several dimensions may leave fewer than there are indices behind it.
     check_count(input, wanted.len())?;

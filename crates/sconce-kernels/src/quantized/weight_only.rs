@@ -307,7 +307,7 @@ mod tests {
     fn codes_of_four_bits_are_moved_and_scaled_by_groups() {
         let codes: Vec<i32> = (0..16 * 64).map(|at| at % 16).collect();
         let weight = pack_int4_weight(&Tensor::from_slice(&codes, &[16, 64]).unwrap()).unwrap();
-        let input = Tensor::ones(&[1, 64], DType::Float32).unwrap();
+        let input = Tensor::from_slice(&[1f32; 64], &[1, 64]).unwrap();
         let scales: Vec<f32> = (0..2 * 16).flat_map(|at| [1.0 + (at / 16) as f32, 0.25]).collect();
         let scales = Tensor::from_slice(&scales, &[2, 16, 2]).unwrap();
         let product = int4_weight_product(&input, &weight, 32, &scales).unwrap();

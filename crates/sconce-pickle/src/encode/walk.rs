@@ -329,7 +329,7 @@ impl<'b, 'w> Encoder<'b, 'w> {
         Ok(())
     }
 
-    /// Memoizes what was just written and is no value of the arena.
+    /// Memoizes what was just written and is not a value of the arena.
     #[inline]
     pub(super) fn put_own(&mut self) -> Result<Slot, EncodeError> {
         let slot = self.memo_len;

@@ -501,7 +501,8 @@ pub fn _jit_load(
                 Ok(ScriptModule::new(model, options, Origin::File(input), name))
             }
             Ok(Loaded::Other(kind)) => {
-                let what = format!("{name} is no TorchScript archive but: {}", kind.description());
+                let what =
+                    format!("{name} is not a TorchScript archive but: {}", kind.description());
                 Err(error::plain(py, "FormatError", what))
             }
             Err(failed) => Err(error::of_library(py, failed, &name)),

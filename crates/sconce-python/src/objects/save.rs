@@ -90,7 +90,7 @@ fn export(
         _ => {}
     });
     if let Some(name) = others {
-        let what = format!("'{name}' is no tensor, and this format holds nothing else");
+        let what = format!("'{name}' is not a tensor, and this format holds nothing else");
         return Err(sconce::tensor::Error::Unsupported(what).into());
     }
     let named = tensors.iter().map(|(name, tensor)| (name.clone(), tensor));

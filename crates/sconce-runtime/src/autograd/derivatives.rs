@@ -269,7 +269,7 @@ mod tests {
         for name in TABLE.keys().filter(|name| !name.starts_with("sconce::")) {
             let full = format!("aten::{name}");
             match operators::find_full(&full) {
-                None => wrong.push(format!("{full} is no operator")),
+                None => wrong.push(format!("{full} is not an operator")),
                 Some(operator) => wrong.extend(find(&mut machine, &operator.schema).err()),
             }
         }

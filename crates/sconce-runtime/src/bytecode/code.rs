@@ -232,7 +232,7 @@ pub(crate) enum Primitive {
 }
 
 impl Instruction {
-    /// What a profile calls an instruction that is no operator.
+    /// What a profile calls an instruction that is not an operator.
     fn name(&self) -> &'static str {
         match self {
             Instruction::Operator { .. } | Instruction::Numbers { .. } => "operator",

@@ -73,7 +73,7 @@ impl NumberOp {
     pub(crate) fn builtin(self) -> Result<ops::Builtin, crate::Error> {
         let line = OPERATORS.iter().find(|&&(_, _, op)| op == self);
         let builtin = line.and_then(|&(symbol, overload, _)| ops::find(symbol, overload));
-        builtin.ok_or_else(|| crate::Error::Malformed(format!("{self:?} is no operator")))
+        builtin.ok_or_else(|| crate::Error::Malformed(format!("{self:?} is not an operator")))
     }
 
     /// What it gives; `None` where the registry's function must say what is wrong.

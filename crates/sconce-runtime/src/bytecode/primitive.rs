@@ -107,7 +107,7 @@ fn malformed(message: impl Into<String>) -> Raise {
 fn tuple(args: &[IValue]) -> Result<&Tuple, Raise> {
     match args.first() {
         Some(IValue::Tuple(tuple)) => Ok(tuple),
-        _ => Err(malformed("what is unpacked is no tuple")),
+        _ => Err(malformed("what is unpacked is not a tuple")),
     }
 }
 
@@ -140,7 +140,7 @@ fn tuple_index(args: &[IValue]) -> Result<IValue, Raise> {
 
 fn list_unpack(args: &[IValue], length: usize) -> Result<Vec<IValue>, Raise> {
     let Some(IValue::List(list)) = args.first() else {
-        return Err(malformed("what is unpacked is no list"));
+        return Err(malformed("what is unpacked is not a list"));
     };
     let items = &list.read().items;
     if items.len() != length {
@@ -171,7 +171,7 @@ fn container_index(context: &mut dyn OpContext, args: &[IValue]) -> Result<IValu
 fn raise(args: &[IValue]) -> Raise {
     let message = match args.first() {
         Some(IValue::Str(message)) => message.to_string(),
-        _ => return malformed("a message that is no string"),
+        _ => return malformed("a message that is not a string"),
     };
     match args.get(1) {
         Some(IValue::Str(class)) => Raise::Exception { class: Some(class.to_string()), message },

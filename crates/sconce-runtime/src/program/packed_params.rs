@@ -223,7 +223,7 @@ impl CellParams {
     /// `make_quantized_cell_params_fp16` make one.
     ///
     /// # Errors
-    /// Where the name is no class's.
+    /// Where the name is not a class's.
     pub(crate) fn object(
         context: &mut dyn OpContext,
         input: IValue,
@@ -281,7 +281,7 @@ impl PackedParams {
     /// A new object that holds it, as the `prepack` operators make one.
     ///
     /// # Errors
-    /// Where the name is no class's.
+    /// Where the name is not a class's.
     pub(crate) fn object(&self, context: &mut dyn OpContext) -> Result<IValue, Raise> {
         let class = match &self.geometry {
             None => LINEAR,

@@ -65,7 +65,7 @@ impl Layer {
     /// A new object that holds these values.
     ///
     /// # Errors
-    /// Where the name is no class's.
+    /// Where the name is not a class's.
     pub(crate) fn object(
         self,
         context: &mut dyn OpContext,

@@ -25,7 +25,7 @@ enum Step {
 }
 
 impl IValue {
-    /// Whether both are equal: `aten::eq` of what is no tensor; `None` where a tensor takes part.
+    /// Whether both are equal: `aten::eq` of what is not a tensor; `None` where a tensor takes part.
     ///
     /// Values that hold themselves are equal where no difference can be reached.
     pub fn equal(&self, other: &Self) -> Option<bool> {

@@ -70,7 +70,7 @@ fn named(text: &str) -> Option<(&str, &str)> {
 fn literal(value: &str, whole: &str) -> Result<Value, Error> {
     Value::parse(value.trim()).map_err(|_| {
         Error::without_range(format!(
-            "the argument {whole} is no Python literal: write numbers, True, False, None, text in \
+            "the argument {whole} is not a Python literal: write numbers, True, False, None, text in \
              quotes ('small'), lists and dicts of these"
         ))
     })

@@ -595,8 +595,8 @@ impl Interpreter<'_> {
 
     /// `@dataclass`
     pub(super) fn make_data_class(&mut self, value: &Value) -> Outcome<Value> {
-        let Value::Ref(id) = value else { return refuse("this is no class") };
-        let Some(class) = self.arena.class(value) else { return refuse("this is no class") };
+        let Value::Ref(id) = value else { return refuse("this is not a class") };
+        let Some(class) = self.arena.class(value) else { return refuse("this is not a class") };
         let mut fields: Vec<Arc<str>> = Vec::new();
         for base in class.order.iter().rev() {
             let Some(base) = self.arena.class(base) else { continue };

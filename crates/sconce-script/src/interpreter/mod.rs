@@ -206,7 +206,7 @@ impl<'w> Interpreter<'w> {
     fn evaluate_text(&mut self, module: &Arc<Module>, text: &str) -> Outcome<Value> {
         let command = Module::parse(EXPRESSION, EXPRESSION, format!("({text}\n)\n"), false)?;
         let Some(expression) = command.only_expression() else {
-            return refuse(format!("'{text}' is no expression of Python"));
+            return refuse(format!("'{text}' is not an expression of Python"));
         };
         self.entry = Some(Arc::clone(module));
         self.evaluate(&Frame { module: Arc::new(command), scope: None }, &expression)

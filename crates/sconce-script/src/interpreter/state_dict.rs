@@ -174,7 +174,7 @@ pub(super) fn listed<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Op
 }
 
 /// The entries of a state dict, which may be the entry `state_dict` of a larger one; the name of
-/// the class where it is no dict.
+/// the class where it is not a dict.
 fn entries(root: Object<'_>) -> Result<Vec<(String, Object<'_>)>, String> {
     let root = match root.get("state_dict") {
         Some(inner) if is_dict(inner) => inner,

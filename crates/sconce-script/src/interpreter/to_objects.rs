@@ -273,7 +273,7 @@ impl Interpreter<'_> {
         for (_, hook) in self.lowered_members(to, dict)? {
             match hook {
                 objects::Value::Function(hook) if hook.bound.is_none() => hooks.push(hook.function),
-                _ => return refuse("a hook of a module is no function of a file"),
+                _ => return refuse("a hook of a module is not a function of a file"),
             }
         }
         Ok(hooks)

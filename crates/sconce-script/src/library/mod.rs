@@ -355,7 +355,7 @@ pub(crate) fn is_from_source(name: &str) -> bool {
     member.is_some_and(|member| FROM_SOURCE.contains(&member)) && !known().contains_key(name)
 }
 
-/// Whether a module of Python's has a member that is no part of programs and means something in
+/// Whether a module of Python's has a member that is not part of programs and means something in
 /// definitions of classes.
 pub(crate) fn exports(module: &str, name: &str) -> bool {
     match module {

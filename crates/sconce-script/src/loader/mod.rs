@@ -484,7 +484,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
     let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     // Opening a named pipe would wait for its writer.
     if !metadata.is_file() {
-        return Err(fail("this is no file".into()));
+        return Err(fail("this is not a file".into()));
     }
     if metadata.len() > MAX_FILE {
         return Err(fail("the file is too large for a Python file".into()));

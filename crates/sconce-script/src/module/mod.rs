@@ -66,7 +66,7 @@ struct Concrete {
     forward_hooks: Vec<PyFunction>,
 }
 
-/// A slot that is no module.
+/// A slot that is not a module.
 #[derive(Debug, Clone, PartialEq)]
 struct Slot {
     name: Arc<str>,

@@ -42,7 +42,7 @@ struct Method {
 }
 
 impl Python {
-    /// The type of a class; `None` for one that is no type of programs.
+    /// The type of a class; `None` for one that is not a type of programs.
     pub(crate) fn class(
         &mut self,
         unit: &mut Unit,
@@ -68,7 +68,7 @@ impl Python {
         made
     }
 
-    /// Makes what nothing is known of yet. Until it is made it is no type, as in PyTorch, but for a
+    /// Makes what nothing is known of yet. Until it is made it is not a type, as in PyTorch, but for a
     /// class that is compiled, which has a name before it has attributes.
     fn make_class(
         &mut self,
@@ -539,7 +539,7 @@ impl Python {
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }
-        // One of itself is no type.
+        // One of itself is not a type.
         self.classes.insert(key.clone(), None);
         let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else {
             return Ok(None);

@@ -17,8 +17,8 @@ fn every_kind_of_damage_is_placed() {
         ("class M(a.b):\n  pass\n", "Torchscript does not support class inheritance.", 1),
         ("class M(Module):\n  x = 1\n", "x", 2),
         ("class M(Module):\n  x : Final[int] = [\n", "expected", 3),
-        ("class M(Module):\n  x : Final[int] = f(1)\n", "this is no constant", 2),
-        ("class M(Module):\n  __parameters__ = 3\n", "__parameters__ is no list", 2),
+        ("class M(Module):\n  x : Final[int] = f(1)\n", "this is not a constant", 2),
+        ("class M(Module):\n  __parameters__ = 3\n", "__parameters__ is not a list", 2),
         ("class M(Module):\n  return 1\n", "Unexpected statement kind in class body", 2),
         ("\u{1}\u{2} ???", "", 1),
     ];

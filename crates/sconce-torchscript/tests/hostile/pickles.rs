@@ -19,7 +19,7 @@ fn holding(opcodes: &[u8]) -> Vec<u8> {
 fn roots_are_modules() {
     for root in [&b"\x80\x02N."[..], b"\x80\x02K\x01.", b"\x80\x02].", b"\x80\x02)."] {
         let error = error_of(load_object(CODE, root, NO_CONSTANTS));
-        assert_eq!(error.message(), "the archive holds a value that is no module");
+        assert_eq!(error.message(), "the archive holds a value that is not a module");
         assert_eq!(error.record(), Some("data.pkl"));
     }
 }
@@ -31,7 +31,7 @@ fn what_no_module_can_hold_is_refused() {
         (b"cos\nsystem\nX\x02\0\0\0ls\x85R", "Unknown type name 'os.system'"),
         (b"c__torch__\nS\n", "stands where a value should"),
         (b"c__torch__\nM\n)\x81", "without its state"),
-        (b"c__torch__\nM\n)\x81K\x01b", "the state of an object is no dict"),
+        (b"c__torch__\nM\n)\x81K\x01b", "the state of an object is not a dict"),
         (b"c__torch__\nM\n)\x81}b", "has no attribute 'x'"),
         (b"c__torch__\nM\n)\x81}K\x01K\x01sb", "expected a string"),
         (b"c__torch__\nE\nK\x07\x85R", "no member of __torch__.E has the saved value"),

@@ -134,7 +134,7 @@ impl Package {
     fn check_versions(&mut self) -> Result<(), Error> {
         let Some(format) = self.text(FORMAT) else {
             return Err(malformed(
-                "the archive has no record archive_format, so it is no .pt2 file",
+                "the archive has no record archive_format, so it is not a .pt2 file",
             ));
         };
         if format != "pt2" {

@@ -187,6 +187,6 @@ fn kind(bytes: &[u8]) -> Kind {
 pub fn lines(file: &OsStr, load: &Load) -> Result<Vec<String>, Failure> {
     let source = open::source(file, MapMode::Off, &open::limits(load))?;
     let text = std::str::from_utf8(source.bytes()?)
-        .map_err(|_| Failure::unreadable("this is no text in UTF-8").in_file(open::name(file)))?;
+        .map_err(|_| Failure::unreadable("this is not UTF-8 text").in_file(open::name(file)))?;
     Ok(text.lines().map(str::to_owned).collect())
 }

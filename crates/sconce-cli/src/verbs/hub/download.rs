@@ -102,7 +102,7 @@ fn checked(prefix: &str) -> Result<String, Failure> {
     let lower = prefix.to_ascii_lowercase();
     if lower.is_empty() || lower.len() > 64 || !lower.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let message =
-            format!("'{prefix}' is no beginning of a SHA-256: up to 64 hexadecimal digits");
+            format!("'{prefix}' is not the beginning of a SHA-256: up to 64 hexadecimal digits");
         return Err(Failure::usage(message));
     }
     Ok(lower)

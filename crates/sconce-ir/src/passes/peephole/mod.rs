@@ -100,7 +100,7 @@ fn int(graph: &Graph, value: ValueId) -> Option<i64> {
     }
 }
 
-/// What a constant holds, if it holds anything; nothing for what is no constant.
+/// What a constant holds, if it holds anything; nothing for what is not a constant.
 #[inline(never)]
 fn literal(graph: &Graph, value: ValueId) -> Option<Option<&Attribute>> {
     let node = graph.node(maker(graph, value));

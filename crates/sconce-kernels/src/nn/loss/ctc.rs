@@ -66,7 +66,7 @@ pub fn ctc_loss(log_probs: &Tensor, targets: &Tensor, options: &Ctc<'_>) -> Resu
             .get(at..at.saturating_add(wanted as usize))
             .ok_or_else(|| Error::runtime("target_lengths go beyond the targets"))?;
         if labels.iter().any(|label| !(0..classes).contains(label)) {
-            return Err(Error::runtime("a target of ctc_loss is no class"));
+            return Err(Error::runtime("a target of ctc_loss is not a class"));
         }
         start += wanted as usize;
         let classes = classes as usize;

@@ -161,7 +161,7 @@ def cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduct
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     dtype = torch.result_type(x1, x2)
     a, b = torch.broadcast_tensors([x1.to(dtype), x2.to(dtype)])
-    # The bound is no part of the derivative.
+    # The bound is not part of the derivative.
     length_a = a.linalg_vector_norm(2, [dim], True)
     length_b = b.linalg_vector_norm(2, [dim], True)
     bounded_a = torch.where(length_a < eps, eps, length_a)

@@ -163,7 +163,7 @@ pub(crate) fn evaluate_operator(
 ) -> Result {
     match known(context, name)?.as_ref().and_then(|known| known.rule.as_deref()) {
         Some(Rule::As(formula)) => evaluate_instead(context, formula, operands),
-        _ => Err(malformed(format!("{name} is no expression"))),
+        _ => Err(malformed(format!("{name} is not an expression"))),
     }
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn add(context: &mut dyn OpContext, a: &Tensor, b: &Tensor) -> Result
 pub(crate) fn tensor(value: IValue) -> Result<Tensor> {
     match value {
         IValue::Tensor(tensor) => Ok(tensor),
-        _ => Err(malformed("a gradient that is no tensor")),
+        _ => Err(malformed("a gradient that is not a tensor")),
     }
 }
 

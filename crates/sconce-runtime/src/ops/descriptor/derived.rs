@@ -213,7 +213,7 @@ impl Builtin {
             Target::Copy => {
                 let copy = |view: &IValue| match view {
                     IValue::Tensor(view) => view.copy().map(IValue::Tensor).map_err(kernel),
-                    _ => Err(Raise::unsupported("a copy of what is no tensor")),
+                    _ => Err(Raise::unsupported("a copy of what is not a tensor")),
                 };
                 match (self.run)(context, args)? {
                     IValue::List(views) => {
@@ -238,7 +238,7 @@ impl Builtin {
                 given.push(IValue::Int(out.dtype().scalar_type_number().into()));
                 given.extend([IValue::None, IValue::None, IValue::None]);
                 let IValue::Tensor(made) = (self.run)(context, Args(&mut given))? else {
-                    return Err(Raise::unsupported("out= of what is no tensor"));
+                    return Err(Raise::unsupported("out= of what is not a tensor"));
                 };
                 write_out(context, &out, &made)?;
                 Ok(IValue::Tensor(out))
@@ -256,7 +256,7 @@ impl Builtin {
                 }
                 for (out, result) in outs.iter().zip(results) {
                     let (IValue::Tensor(out), IValue::Tensor(result)) = (out, result) else {
-                        return Err(Raise::unsupported("out= of what is no tensor"));
+                        return Err(Raise::unsupported("out= of what is not a tensor"));
                     };
                     write_out(context, out, result)?;
                 }

@@ -53,7 +53,7 @@ pub(crate) const TABLE: Table = &[
                      '{mode}'"
                 )));
             }
-            _ => return Err(Raise::unsupported("a rounding mode that is no string")),
+            _ => return Err(Raise::unsupported("a rounding mode that is not a string")),
         };
         binary(&args, op)
     })

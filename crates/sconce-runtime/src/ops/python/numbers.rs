@@ -90,7 +90,7 @@ pub(crate) const TABLE: Table = &[
 ];
 
 fn no_number<T>() -> Result<T> {
-    Err(Raise::unsupported("arithmetic of what is no number"))
+    Err(Raise::unsupported("arithmetic of what is not a number"))
 }
 
 /// What PyTorch gives for a number whose kind is not known before it runs: it goes through C's
@@ -246,7 +246,7 @@ fn power(_: &mut dyn OpContext, args: Args<'_>) -> Result {
     }
 }
 
-/// The first where the comparison holds, else the second: what decides where one is no number.
+/// The first where the comparison holds, else the second: what decides where one is not a number.
 fn pick(args: &Args<'_>, ints: fn(&i64, &i64) -> bool, floats: fn(&f64, &f64) -> bool) -> Result {
     match (args.get(0), args.get(1)) {
         (Int(a), Int(b)) => Ok(Int(if ints(a, b) { *a } else { *b })),

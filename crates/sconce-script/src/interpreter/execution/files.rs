@@ -216,7 +216,7 @@ impl Interpreter<'_> {
             Err(error) => return self.os_error(&path, &error),
         };
         if !metadata.is_file() {
-            return self.raise("OSError", format!("'{}' is no file", path.display()));
+            return self.raise("OSError", format!("'{}' is not a file", path.display()));
         }
         if metadata.len() > MAX_TEXT {
             return refuse(format!("'{}' is too large for a text", path.display()));
@@ -241,9 +241,9 @@ impl Interpreter<'_> {
     /// What has not been read of a file.
     pub(super) fn rest_of_file(&mut self, value: &Value) -> Outcome<Arc<str>> {
         self.check_known(value)?;
-        let Value::Ref(id) = value else { return self.type_error("this is no file") };
+        let Value::Ref(id) = value else { return self.type_error("this is not a file") };
         let Some(file) = self.arena.file_mut(*id) else {
-            return self.type_error("this is no file");
+            return self.type_error("this is not a file");
         };
         let at = std::mem::replace(&mut file.at, file.text.len());
         Ok(file.text.get(at..).unwrap_or_default().into())

@@ -240,7 +240,7 @@ impl Interpreter<'_> {
         let path = repository.folder.join(super::HUBCONF).display().to_string();
         let text = format!("class {name}:\n    pass\n");
         let module = Module::parse(super::HUBCONF, &path, text, false)?;
-        // Names at the top of the file stay what they are: this is no part of it.
+        // Names at the top of the file stay what they are: this is not part of it.
         let module = Arc::new(module.with_key(format!("<class {}>", self.arena.len())));
         match module.own_class(name).cloned() {
             Some(def) => Ok(PyClass { def, module }),

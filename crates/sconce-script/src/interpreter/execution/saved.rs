@@ -234,7 +234,7 @@ impl Interpreter<'_> {
             return refuse("state_dict() with arguments is not supported here");
         }
         let object = saved.checkpoint.root().other(saved.id);
-        let Some(module) = object.as_module() else { return refuse("this is no module") };
+        let Some(module) = object.as_module() else { return refuse("this is not a module") };
         let dict = self.new_dict(Dict::default())?;
         let mut importer = Importer::default();
         for (name, tensor) in module.state_dict() {
