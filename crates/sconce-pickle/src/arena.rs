@@ -234,6 +234,7 @@ pub struct Arena<'a> {
     name_parts: Vec<(Value, NameParts)>,
     /// Strs of one character up to U+00FF that are one object in all of Python, by character.
     chars: FxHashMap<u8, Value>,
+    crossed_frame: Option<u64>,
 }
 
 /// The two strs that hold the name of a global: the module's name is often one object for many
@@ -254,6 +255,16 @@ impl<'a> Arena<'a> {
             offsets: Vec::with_capacity(nodes),
             ..Arena::default()
         }
+    }
+
+    /// Where the first frame ended that an opcode began in and ended behind; no writer makes such a
+    /// pickle, and Python's unpicklers do not agree on what it holds.
+    pub fn crossed_frame(&self) -> Option<u64> {
+        self.crossed_frame
+    }
+
+    pub(crate) fn note_crossed_frame(&mut self, end: usize) {
+        self.crossed_frame.get_or_insert(end as u64);
     }
 
     /// The value's node.

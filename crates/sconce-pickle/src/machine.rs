@@ -81,6 +81,8 @@ pub struct Machine<'a> {
     fence: usize,
     memo: Memo,
     steps: u64,
+    /// Where the frame ends that the next opcode is in; `usize::MAX` outside of frames.
+    frame_end: usize,
     protocol: u8,
     buffers: u32,
     max_values: usize,
@@ -102,6 +104,7 @@ impl<'a> Machine<'a> {
             fence: 0,
             memo: Memo::default(),
             steps: 0,
+            frame_end: usize::MAX,
             protocol: 0,
             buffers: 0,
             max_values: limits.max_values.min(u32::MAX as usize - 1),
@@ -162,6 +165,9 @@ impl<'a> Machine<'a> {
     pub fn step<P: Policy>(&mut self, policy: &mut P) -> Result<Option<Value>, Error> {
         if self.root.is_some() {
             return Ok(self.root);
+        }
+        if self.reader.position() >= self.frame_end {
+            self.leave_frame();
         }
         let byte = self.reader.opcode()?;
         let at = self.reader.at();
@@ -439,6 +445,7 @@ impl<'a> Machine<'a> {
             op::FRAME => {
                 let length = self.reader.u64()?;
                 self.reader.ensure(length)?;
+                self.enter_frame(length);
             }
             op::STOP => {
                 let root = self.pop()?;
@@ -448,6 +455,28 @@ impl<'a> Machine<'a> {
             _ => return Err(Error::UnknownOpcode { at, byte }),
         }
         Ok(None)
+    }
+
+    /// The bytes that a frame says it has are there.
+    fn enter_frame(&mut self, length: u64) {
+        let start = self.reader.position();
+        let end = start.saturating_add(length as usize);
+        if start >= self.frame_end {
+            self.leave_frame();
+        } else if self.frame_end != usize::MAX && end > self.frame_end {
+            self.arena.note_crossed_frame(self.frame_end);
+        }
+        if self.frame_end == usize::MAX {
+            self.frame_end = end;
+        }
+    }
+
+    #[cold]
+    fn leave_frame(&mut self) {
+        if self.reader.position() > self.frame_end {
+            self.arena.note_crossed_frame(self.frame_end);
+        }
+        self.frame_end = usize::MAX;
     }
 
     #[inline]

@@ -162,6 +162,13 @@ pub(crate) fn examine(pickle: Pickle<'_>, sink: &mut Sink) -> Held {
 impl<'p> Reader<'p, '_> {
     fn run(&mut self) {
         let arena = self.pickle.arena;
+        if let Some(offset) = arena.crossed_frame() {
+            let reason = "what begins in a frame ends behind it";
+            let mut finding = Finding::new(Rule::CrossedFrame, self.pickle.entry, reason);
+            finding = finding.at(self.pickle.start + offset);
+            finding.file = self.pickle.file.map(Into::into);
+            self.sink.add(finding);
+        }
         // Calls first: names that are called are told with their arguments.
         for value in arena.values() {
             if let Node::Call(call) = arena.node(value) {

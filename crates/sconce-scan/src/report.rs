@@ -168,6 +168,9 @@ rules! {
     BrokenProgram, "SC027", "broken-program", Broken,
         "A .pt2 file's program could not be read to its end.",
         "Fetch the file again, or ask its source for one that torch.export.load takes.";
+    CrossedFrame, "SC028", "crossed-frame", Dangerous,
+        "A value of a pickle begins in a frame and ends behind it: Python's unpicklers read different bytes there, so what loading runs depends on how the file is opened.",
+        "Do not load the file: no pickler writes this. Ask its source for another.";
 }
 
 /// One thing that a scan found.

@@ -371,3 +371,31 @@ fn packed_pickles_are_looked_into() {
     let broken = of(gzip(b"\x80\x02}", 0, b""));
     assert_eq!(broken.verdict, Verdict::Broken);
 }
+
+#[test]
+fn a_value_that_crosses_the_end_of_its_frame_is_dangerous() {
+    // A frame of some length, and in it bytes that hold a call: a file-like reader without peek drops what is left
+    // of the frame, and finds other opcodes.
+    let framed = |length: u64, body: &[u8]| {
+        let mut pickle = b"\x80\x04\x95".to_vec();
+        pickle.extend(length.to_le_bytes());
+        pickle.extend(body);
+        pickle
+    };
+    let bytes = b"B\x04\x00\x00\x00abcd.";
+    for length in [1, 2, 5, 8] {
+        let report = of(framed(length, bytes));
+        assert_eq!(report.verdict, Verdict::Dangerous, "{length}: {:?}", report.findings);
+        assert_eq!(report.findings[0].rule, Rule::CrossedFrame);
+    }
+    // To the end of the value, and of the pickle.
+    for length in [0, 9, 10] {
+        assert_eq!(of(framed(length, bytes)).verdict, Verdict::Clean, "{length}");
+    }
+    // A frame within a frame that goes beyond it; two frames in a row.
+    let nested = framed(12, &framed(4, b"NN0.")[2..]);
+    assert_eq!(of(nested).verdict, Verdict::Dangerous);
+    let mut both = framed(2, b"N0");
+    both.extend(&framed(2, b"N.")[2..]);
+    assert_eq!(of(both).verdict, Verdict::Clean);
+}
