@@ -4,7 +4,7 @@ tests of `crates/sconce-python/tests` against it.
 
     python3 conformance/python/run.py [--profile optimized] [--sdist] [pytest's arguments]
 
-Without PyTorch on this machine it is installed first, into `target/python`. `--sdist` builds the wheel from the source
+Where PyTorch cannot be imported it is installed first, as for the other scripts. `--sdist` builds the wheel from the source
 distribution, as pip does where there is no wheel.
 """
 
@@ -15,9 +15,12 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "conformance"))
+import run as conformance  # noqa: E402
+
 HOME = ROOT / "target" / "python"
 TOOLS = ["maturin>=1.9,<2"]
-BESIDE = ["torch", "numpy", "safetensors", "ml_dtypes", "pytest", "mypy"]
+TESTERS = ["ml_dtypes", "pytest", "mypy"]
 
 
 def environment(name: str, packages: list[str], see: str | None = None) -> Path:
@@ -35,27 +38,20 @@ def environment(name: str, packages: list[str], see: str | None = None) -> Path:
     return python
 
 
-def has(python: str, packages: list[str]) -> bool:
-    """Whether an interpreter has all of these."""
-    code = f"import {', '.join(packages)}"
-    return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", default="optimized", help="the profile of cargo")
     parser.add_argument("--sdist", action="store_true", help="build the wheel from the source distribution")
-    parser.add_argument("--beside", default=sys.executable, help="an interpreter that has PyTorch")
     options, pytest = parser.parse_known_args()
+    conformance.in_environment_with_torch()
     tools = str(environment("tools", TOOLS))
-    beside = options.beside if has(options.beside, BESIDE) else str(environment("beside", BESIDE))
     out = HOME / "dist"
     for old in out.glob("*"):
         old.unlink()
     manifest = ROOT / "crates" / "sconce-python" / "Cargo.toml"
     build = [tools, "-m", "maturin", "build", "--manifest-path", manifest, "--out", out, "--profile", options.profile]
     subprocess.run([*build, *(["--sdist"] if options.sdist else [])], check=True)
-    fresh = str(environment("fresh", [], see=beside))
+    fresh = str(environment("fresh", TESTERS, see=sys.executable))
     [wheel] = out.glob("*.whl")
     subprocess.run([fresh, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel], check=True)
     print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB")
