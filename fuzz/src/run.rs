@@ -120,7 +120,7 @@ fn session(module: &Module, optimize: bool) -> Option<Session> {
         call_depth: 100,
         elements: 1 << 16,
         time: Some(Duration::from_secs(2)),
-        interrupt: None,
+        ..Limits::default()
     };
     let options = Options { limits, memory: Some(1 << 20), optimize, ..Options::default() };
     let mut session = Session::new(module, options).inspect_err(explain).ok()?;

@@ -104,7 +104,7 @@ fn where_the_first_of_a_kind_is() {
 fn a_set_is_merged_by_its_index() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    sconce(&["shard", STATE, "-C", &at(""), "--max-size", "1KB"]).ok();
+    sconce(&["shard", STATE, "-C", &at(""), "--max-size", "200B"]).ok();
     let merged = sconce(&["merge", &at("pytorch_model.bin.index.json"), "-o", &at("whole.pt")]);
     assert_eq!(merged.code, 0, "{}", merged.err);
     assert!(merged.err.contains("(zip, torch.save layout, "), "{}", merged.err);
@@ -188,7 +188,7 @@ fn a_page_steps_through_the_life_of_a_tensor() {
     sconce(&["trace", STATE, "--html", page, "-f"]).ok();
     let typo = sconce(&["trace", STATE, "--tensor", "body.2.bn.wieght"]);
     assert_eq!(typo.code, 3);
-    assert!(typo.err.contains("did you mean body.2.bn.weight"), "{}", typo.err);
+    assert!(typo.err.contains("did you mean 'body.2.bn.weight'"), "{}", typo.err);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct CodeArgs {
     #[arg(long)]
     pub original: bool,
     /// Show where each call of a .pt2 file comes from: its module and the Python lines that led to it
-    #[arg(long, conflicts_with_all = ["name", "original", "bytecode"])]
+    #[arg(long, conflicts_with_all = ["place", "method", "original", "bytecode"])]
     pub source: bool,
     /// Show the instructions of the lite interpreter, which archives for phones hold
     #[arg(long, conflicts_with_all = ["place", "method", "original"])]

@@ -360,11 +360,6 @@ fn what_is_wrong_is_told_with_its_line() {
         ("def f():\n    raise ValueError('no', 3)\n", "f()", "line 6: ValueError: ('no', 3)"),
         ("def f():\n    assert 1 > 2, 'too small'\n", "f()", "line 6: AssertionError: too small"),
         (
-            "def f():\n    match 1:\n        case _: pass\n",
-            "f()",
-            "line 6: match is not supported in constructors",
-        ),
-        (
             "x = open('/etc/passwd')\n",
             "x",
             "line 5: 'open()' is not known here: constructors are run by a small interpreter, with what constructors commonly use of the libraries",

@@ -43,7 +43,7 @@ fn what_no_module_can_hold_is_refused() {
         (b"ctorch.jit._pickle\nrestore_type_tag\n]X\x05\0\0\0List[\x86R", "List["),
         (b"ctorch.jit._pickle\nrestore_type_tag\n]K\x01\x86R", "a type tag is no text"),
         (b"ctorch.jit._pickle\nrestore_type_tag\n]\x85R", "takes a value and a type"),
-        (b"ctorch.jit._pickle\nbuild_intlist\nK\x01\x85R", "no list"),
+        (b"ctorch.jit._pickle\nbuild_intlist\nK\x01\x85R", "not a list"),
         (b"ctorch.jit._pickle\nbuild_tensor_from_id\nK\x01\x85R", "there is no tensor 1"),
         (b"cbuiltins\ncomplex\nK\x01\x85R", "complex takes two floats"),
         (b"ctorch\ndevice\nK\x01\x85R", "expected a string"),

@@ -135,18 +135,13 @@ impl Interpreter<'_> {
         most: usize,
     ) -> Outcome<Vec<Captures<'t>>> {
         let (mut found, mut from) = (Vec::new(), 0);
-        let mut last_end = None;
         while found.len() < most && from <= text.len() {
             let Some(captures) = self.captured(pattern, text, from)? else { break };
             let Some(whole) = captures.get(0) else { break };
             let (start, end) = (whole.start(), whole.end());
             let next = text[end..].chars().next().map_or(1, char::len_utf8);
+            // As since Python 3.7: nothing may be found where something ended, but not twice in one place.
             from = if start == end { end + next } else { end };
-            // Nothing is found where something ended.
-            if start == end && last_end == Some(end) {
-                continue;
-            }
-            last_end = Some(end);
             self.spend(size_of::<Captures<'_>>() * pattern.captures_len().max(1))?;
             found.push(captures);
         }
