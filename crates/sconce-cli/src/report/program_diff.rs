@@ -129,7 +129,7 @@ fn parts_of(checkpoint: &Checkpoint, load: &Load) -> Result<Parts, Failure> {
     let package = archive.package();
     let mut extra = BTreeMap::new();
     for (name, _) in package.extra_files() {
-        let bytes = package.record(&format!("extra/{name}"));
+        let bytes = package.extra_file(&name);
         let bytes = bytes.map_err(|error| Failure::from(error).in_file(file))?;
         extra.insert(name, bytes.to_vec());
     }

@@ -88,7 +88,7 @@ pub fn int8_weight_product(input: &Tensor, weight: &Tensor, scales: &Tensor) -> 
         return refused(format!("{operator} : expect scales to be 1d tensor with size {channels}"));
     }
     check_dtype(input.dtype(), scales)?;
-    let real = |tensor: &Tensor| tensor.to_dtype(DType::Float32);
+    let real = |tensor: &Tensor| in_dtype(tensor, DType::Float32);
     let product = mm(&real(input)?, &real(weight)?.t()?)?;
     times(&product, &real(scales)?)?.to_dtype(input.dtype())
 }
@@ -224,13 +224,12 @@ pub fn scaled_product(a: &Tensor, b: &Tensor, scaling: &Scaling<'_>) -> Result<T
             "mat_a and mat_b shapes cannot be multiplied ({rows}x{inner} and {same}x{columns})"
         ));
     }
-    let is_float8 =
-        |tensor: &Tensor| matches!(tensor.dtype(), DType::Float8E4M3FN | DType::Float8E5M2);
     let (of_rows, of_columns) = (scaling.of_rows, scaling.of_columns);
     let are_numbers = of_rows.numel() == 1 && of_columns.numel() == 1;
     let are_vectors = of_rows.sizes() == [*rows, 1] && of_columns.sizes() == [1, *columns];
     let are_float = [of_rows, of_columns].iter().all(|scale| scale.dtype() == DType::Float32);
-    if !(is_float8(a) && is_float8(b) && are_float && (are_numbers || are_vectors)) {
+    if !(is_float8(a.dtype()) && is_float8(b.dtype()) && are_float && (are_numbers || are_vectors))
+    {
         return refused(format!(
             "Invalid scaling configuration.\n- For TensorWise scaling, a and b should be float8, scales should be \
              float and singletons.\n- For RowWise scaling, a and b should be float8, scales should be float, scale_a \
@@ -253,12 +252,28 @@ pub fn scaled_product(a: &Tensor, b: &Tensor, scaling: &Scaling<'_>) -> Result<T
     }
     let dtype = scaling.dtype.unwrap_or(a.dtype());
     if let Some(scale) = scaling.of_result
-        && matches!(dtype, DType::Float8E4M3FN | DType::Float8E5M2)
+        && is_float8(dtype)
     {
         let scale = real(scale)?.reshape(&[])?;
         product = binary(BinaryOp::Div, Operand::Tensor(&product), Operand::Tensor(&scale))?;
     }
-    product.to_dtype(dtype)
+    in_dtype(&product, dtype)
+}
+
+fn is_float8(dtype: DType) -> bool {
+    matches!(dtype, DType::Float8E4M3FN | DType::Float8E5M2)
+}
+
+/// A tensor in another dtype, of which either may be a float of 8 bits: those are converted as in files.
+fn in_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
+    match is_float8(tensor.dtype()) || is_float8(dtype) {
+        true => Tensor::from_file(&tensor.to_file()?.to_dtype(dtype).map_err(not_converted)?),
+        false => tensor.to_dtype(dtype),
+    }
+}
+
+fn not_converted(error: sconce_tensor::Error) -> Error {
+    Error::runtime(error.to_string())
 }
 
 #[cfg(test)]
@@ -320,7 +335,7 @@ mod tests {
     #[test]
     fn a_product_of_float8_is_scaled_and_rounded_once() {
         let a = Tensor::from_slice(&[1f32, 2.0, -4.0, 0.5], &[2, 2]).unwrap();
-        let small = a.to_dtype(DType::Float8E4M3FN).unwrap();
+        let small = in_dtype(&a, DType::Float8E4M3FN).unwrap();
         let half = Tensor::from_slice(&[0.5f32], &[1]).unwrap();
         let two = Tensor::from_slice(&[2.0f32], &[]).unwrap();
         let mut scaling = Scaling {
@@ -336,7 +351,7 @@ mod tests {
         scaling.of_result = Some(&two);
         let product = scaled_product(&small, &small, &scaling).unwrap();
         assert_eq!(product.dtype(), DType::Float8E4M3FN);
-        let real = product.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
+        let real = in_dtype(&product, DType::Float32).unwrap().to_vec::<f32>().unwrap();
         assert_eq!(real, [-3.5, 1.5, -3.0, -3.75]);
         let said = scaled_product(&a, &small, &scaling).unwrap_err();
         assert!(said.message().starts_with("Invalid scaling configuration."), "{said:?}");

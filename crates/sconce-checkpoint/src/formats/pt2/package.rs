@@ -282,6 +282,15 @@ impl Package {
         self.below(folder)
     }
 
+    /// The bytes of such a record.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it cannot be read.
+    pub fn extra_file(&self, name: &str) -> Result<Bytes, Error> {
+        let folder = if self.layout == Layout::Flat { EXTRA_FLAT } else { EXTRA };
+        self.record(&format!("{folder}{name}"))
+    }
+
     /// The ExecuTorch programs beside the models, by their names and sizes.
     pub fn executorch_files(&self) -> Vec<(String, u64)> {
         self.below(EXECUTORCH)
