@@ -4,7 +4,8 @@
 
 Fetches the four repositories, runs their own tests with a plugin that keeps every file they make (`keep_samples.py`),
 and asks Python what each sample runs when it is unpickled (`what_runs.py`). What runs something must be *dangerous* by
-sconce, and what runs nothing must not be; the exceptions, each with its reason, are in `peers_suites.tsv`. Prints a
+sconce; the exceptions, each with its reason, are in `peers_suites.tsv`. What runs nothing is counted, not judged: many
+samples name something dangerous without a call. Prints a
 table. The samples and answers stay below `--work`, where a second run finds them.
 
 Samples run for a moment, in processes that refuse what they hear of. Run this where you would run an unknown program.
@@ -145,7 +146,8 @@ def main():
             is_dangerous = verdicts[path] == "dangerous"
             counts[does][0] += 1
             counts[does][1] += is_dangerous
-            if does == "fails" or is_dangerous == (does == "runs"):
+            # What names something dangerous and does not call it is dangerous, too.
+            if does != "runs" or is_dangerous:
                 continue
             if excepted.get(sample, ("",))[0] == verdicts[path]:
                 continue

@@ -48,7 +48,7 @@ const LINES: &[(&str, &[&[&str]])] = &[
             &["convert", STATE, "x.npz", "--take", "bodi"],
             &["run", CLASSIFIER, "encoder.forwrd"],
             &["code", CLASSIFIER, "backward"],
-            &["ls", "../../../Cargo.toml"],
+            &["ls", "../../Cargo.toml"],
             &["run", CLASSIFIER, "-i", "cat.gif"],
             &["merge", STATE, "-o", "x.pt"],
         ],
@@ -84,10 +84,22 @@ fn shown(args: &[&str], columns: u16) -> String {
     // Linux tells the end by an error.
     let _ = File::from(terminal.master).read_to_end(&mut text);
     let code = child.wait().unwrap().code();
-    let text = String::from_utf8(text).unwrap().replace("\r\n", "\n");
+    let text = without_times(&String::from_utf8(text).unwrap().replace("\r\n", "\n"));
     let exit =
         code.filter(|code| *code != 0).map_or(String::new(), |code| format!("exit {code}\n"));
     format!("$ sconce {}\n{text}{exit}\n", args.join(" "))
+}
+
+/// `(24.1 KiB in 0.01 s)` as `(24.1 KiB in [..] s)`.
+fn without_times(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" in 0.") {
+        out.push_str(before);
+        out.push_str(" in [..]");
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    out + rest
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub struct Load {
     #[arg(help_heading = "Reading options", long, value_name = "NAME", hide_short_help = true)]
     pub allow: Vec<String>,
     /// Show what can be read where a tensor is damaged
-    #[arg(help_heading = "Reading options", long)]
+    #[arg(help_heading = "Reading options", long, hide_short_help = true)]
     pub keep_going: bool,
     /// How Python 2 strings become text
     #[arg(
