@@ -88,7 +88,7 @@ pub fn int8_weight_product(input: &Tensor, weight: &Tensor, scales: &Tensor) -> 
         return refused(format!("{operator} : expect scales to be 1d tensor with size {channels}"));
     }
     check_dtype(input.dtype(), scales)?;
-    let real = |tensor: &Tensor| in_dtype(tensor, DType::Float32);
+    let real = |tensor: &Tensor| tensor.to_dtype(DType::Float32);
     let product = mm(&real(input)?, &real(weight)?.t()?)?;
     times(&product, &real(scales)?)?.to_dtype(input.dtype())
 }
@@ -236,7 +236,7 @@ pub fn scaled_product(a: &Tensor, b: &Tensor, scaling: &Scaling<'_>) -> Result<T
              should be ({rows}, 1) and scale_b should be (1, {columns}), and both should be contiguous."
         ));
     }
-    let real = |tensor: &Tensor| tensor.to_dtype(DType::Float32);
+    let real = |tensor: &Tensor| in_dtype(tensor, DType::Float32);
     let mut product = mm(&real(a)?, &real(b)?)?;
     let as_number = |scale: &Tensor| match are_numbers {
         true => scale.reshape(&[]),
