@@ -8,7 +8,7 @@ use sconce::jit::{Module, ScriptError, ScriptLimits, ScriptOptions, Scripted};
 use crate::arguments::call::{LIMITS_HELP, LimitOptions};
 use crate::arguments::python::PythonOptions;
 use crate::arguments::reading::Input;
-use crate::call::callable::Callable;
+use crate::call::callable::{self, Callable};
 use crate::call::memory_ceiling;
 use crate::error::Failure;
 use crate::read::archive;
@@ -87,7 +87,13 @@ pub fn runnable(
     say: Say,
 ) -> Result<Callable, Failure> {
     match complete(&input.file, options, limits, say)? {
-        Some(scripted) => Ok(Callable::Module(scripted.module().clone())),
+        Some(scripted) => {
+            let module = scripted.module().clone();
+            Ok(match (scripted.graph(), scripted.schema()) {
+                (Some(_), Some(schema)) => Callable::Function(module, callable::defaults(schema)),
+                _ => Callable::Module(module),
+            })
+        }
         None => archive::callable(&input.file, &input.load),
     }
 }

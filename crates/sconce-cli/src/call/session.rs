@@ -3,7 +3,7 @@
 use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
 
 use crate::arguments::call::{BudgetOptions, Call, LIMITS_HELP};
-use crate::call::callable::Callable;
+use crate::call::callable::{Callable, Default};
 use crate::call::deadline::Deadline;
 use crate::call::memory_ceiling;
 use crate::error::Failure;
@@ -74,6 +74,8 @@ pub struct Called {
     pub session: Session,
     /// The method.
     pub method: String,
+    /// What arguments are that are not given.
+    pub defaults: Vec<Default>,
 }
 
 /// A session of what is called, whose method has nothing that it must not have.
@@ -99,7 +101,7 @@ pub fn session(
     if let Some(seed) = call.budget.seed {
         session.manual_seed(seed);
     }
-    Ok(Called { session, method })
+    Ok(Called { session, method, defaults: callable.defaults().to_vec() })
 }
 
 /// How many operators a refusal names, with a place each.

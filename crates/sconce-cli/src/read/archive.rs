@@ -14,7 +14,7 @@ use crate::read::{exported, open};
 /// Loads an archive; no method is compiled. Of a program that was exported, the module that stands for it.
 pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
     match callable(file, load)? {
-        Callable::Module(module) => Ok(module),
+        Callable::Module(module) | Callable::Function(module, _) => Ok(module),
         Callable::Program(program) => Ok(program.module().clone()),
     }
 }

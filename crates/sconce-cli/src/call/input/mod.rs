@@ -33,8 +33,15 @@ pub struct Arguments {
 impl Arguments {
     /// Calls a method with them.
     pub fn call(&self, called: &mut Called) -> Result<IValue, sconce::run::Error> {
-        let named: Vec<(&str, IValue)> =
+        let mut named: Vec<(&str, IValue)> =
             self.named.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        for default in &called.defaults {
+            let given = default.place < self.positional.len()
+                || self.named.iter().any(|(name, _)| *name == default.name);
+            if !given {
+                named.push((&default.name, default.value.clone()));
+            }
+        }
         called.session.call_with(&called.method, &self.positional, &named)
     }
 }
