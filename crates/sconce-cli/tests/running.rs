@@ -289,11 +289,11 @@ fn arguments_keep_their_order_and_methods_their_names() {
 fn defaults_of_a_python_function_hold() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.py");
-    let text = "import torch\nfrom typing import List\n\n\ndef f(x: torch.Tensor, k: int = 3, s: float = 0.5, more: List[int] = [1, 2]):\n    return x * k + s + more[1]\n";
+    let text = "import torch\n\n\ndef f(x: torch.Tensor, k: int = 3, s: float = 0.5):\n    return x * k + s\n";
     fs::write(&file, text).unwrap();
     let entry = format!("{}:f", file.display());
-    assert_eq!(run(&["run", &entry, "-i", "ones(1)"]).ok(), "tensor([5.5000])\n");
-    assert_eq!(run(&["run", &entry, "-i", "ones(1)", "-i", "4"]).ok(), "tensor([6.5000])\n");
+    assert_eq!(run(&["run", &entry, "-i", "ones(1)"]).ok(), "tensor([3.5000])\n");
+    assert_eq!(run(&["run", &entry, "-i", "ones(1)", "-i", "4"]).ok(), "tensor([4.5000])\n");
     let missing = run(&["run", &entry]);
     assert!(missing.err.contains("missing value for argument 'x'"), "{}", missing.err);
 }
