@@ -20,7 +20,7 @@ impl Failure {
         drop(stderr().write_all(text.as_bytes()));
     }
 
-    /// What [`print`](Failure::print) prints, without colour and the last line break.
+    /// What the command prints, without colour and the last line break.
     pub fn text(&self) -> String {
         let plain = Palette::new(false);
         let text = to_a_screen(self.lines().iter().map(|line| line.render(plain)).collect());
