@@ -4,6 +4,14 @@
 #[path = "../../crates/sconce-cli/src/call/input/constructor.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod constructor;
+#[path = "../../crates/sconce-cli/src/arguments/values.rs"]
+#[allow(unreachable_pub, dead_code, reason = "a part of the command")]
+mod values;
+
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod arguments {
+    pub(crate) use crate::values;
+}
 
 use libfuzzer_sys::fuzz_target;
 use sconce::checkpoint::{Draft, Value};

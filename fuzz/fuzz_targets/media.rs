@@ -10,6 +10,9 @@ mod pixels;
 #[path = "../../crates/sconce-cli/src/call/input/resample.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod resample;
+#[path = "../../crates/sconce-cli/src/call/input/sinc_resample.rs"]
+#[allow(unreachable_pub, reason = "a part of the command")]
+mod sinc_resample;
 #[path = "../../crates/sconce-cli/src/call/input/sound.rs"]
 #[allow(unreachable_pub, reason = "a part of the command")]
 mod sound;
@@ -49,17 +52,26 @@ mod arguments {
             pub mean: Vec<f32>,
             pub std: Vec<f32>,
         }
+
+        #[derive(Clone, Copy, Default)]
+        pub struct SoundOptions {
+            pub sample_rate: Option<u32>,
+            pub mono: bool,
+        }
     }
 }
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Err(error) = sound::read(bytes, "fuzz.wav") {
+    let rate = bytes.first().map(|&byte| 1 + u32::from(byte) * 100);
+    let options = arguments::call::SoundOptions { sample_rate: rate, mono: bytes.len() % 3 == 0 };
+    if let Err(error) = sound::read(bytes, options, "fuzz.wav") {
         assert!(!error.message().is_empty());
     }
     let gray = bytes.len() % 2 == 0;
-    let options = arguments::call::PictureOptions { gray, resize: Some((3, 5)), ..Default::default() };
+    let options =
+        arguments::call::PictureOptions { gray, resize: Some((3, 5)), ..Default::default() };
     if let Err(error) = picture::read(bytes, &options, "fuzz.png") {
         assert!(!error.message().is_empty());
     }
