@@ -93,6 +93,11 @@ impl<'a> Reader<'a> {
         self.pos
     }
 
+    /// Goes past bytes.
+    pub(crate) fn skip(&mut self, count: usize) -> Result<(), Error> {
+        self.take(count as u64).map(drop)
+    }
+
     /// Reads an opcode's byte.
     #[inline]
     pub(crate) fn opcode(&mut self) -> Result<u8, Error> {

@@ -149,6 +149,22 @@ impl<'a> Machine<'a> {
         self.protocol
     }
 
+    /// Goes past bytes that are no opcodes: data that some unpicklers read from the file themselves, between two
+    /// opcodes.
+    ///
+    /// # Errors
+    /// If fewer bytes are left, or the next opcode stands in a frame, which unpicklers have read already.
+    pub fn skip(&mut self, bytes: usize) -> Result<(), Error> {
+        if self.reader.position() >= self.frame_end {
+            self.leave_frame();
+        }
+        if self.frame_end != usize::MAX {
+            let at = self.reader.at();
+            return Err(Error::BadArgument { at, message: "data within a frame".into() });
+        }
+        self.reader.skip(bytes)
+    }
+
     /// The result, if STOP was reached.
     pub fn finish(self) -> Option<Loaded<'a>> {
         let root = self.root?;

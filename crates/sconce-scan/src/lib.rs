@@ -32,6 +32,7 @@
 
 mod callables;
 mod exported;
+mod joblib;
 mod members;
 mod packed;
 mod pickle;

@@ -589,6 +589,11 @@ fn worst_name(bytes: &[u8]) -> Option<(String, &'static str)> {
     })
 }
 
+/// What a pickle may build while it is scanned.
+pub(crate) fn limits() -> Limits {
+    Limits::default().with_max_values(MOST_VALUES).with_max_memo(MOST_VALUES)
+}
+
 /// A machine that has gone as far as it can.
 pub(crate) struct Ran<'b> {
     pub(crate) machine: Machine<'b>,
@@ -597,8 +602,7 @@ pub(crate) struct Ran<'b> {
 
 impl<'b> Ran<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Ran<'b> {
-        let limits = Limits::default().with_max_values(MOST_VALUES).with_max_memo(MOST_VALUES);
-        let mut machine = Machine::new(bytes, &limits);
+        let mut machine = Machine::new(bytes, &limits());
         let error = loop {
             match machine.step(&mut AllowAll) {
                 Ok(None) => {}

@@ -10,8 +10,9 @@ use sconce_checkpoint::{
 };
 use sconce_source::{Bytes, Limits, Source};
 
+use crate::joblib;
 use crate::members;
-use crate::pickle::{self, Dialect, Pickle, Ran};
+use crate::pickle::{self, Dialect, Held, Pickle, Ran};
 use crate::report::{Finding, Report, Rule, Sink, Verdict, shortened};
 
 /// Levels of files within files that are looked into.
@@ -198,14 +199,11 @@ impl Job<'_> {
             file: file.name.as_deref(),
             dialect: file.dialect,
         };
-        let held = pickle::examine(pickle, self.sink);
-        if let Some(error) = &ran.error {
-            self.sink.add(pickle::broken(error, pickle));
-        }
-        file.storages.extend(held.storages);
-        self.unpickled(held.nested, entry, file);
-        if ran.error.is_none() {
-            let end = ran.machine.position();
+        let read = examine(pickle, ran.error.as_ref(), self.sink);
+        file.storages.extend(read.held.storages);
+        self.unpickled(read.held.nested, entry, file);
+        let plain = ran.error.is_none().then(|| ran.machine.position());
+        if let Some(end) = read.end.or(plain) {
             self.after_stop(&bytes[end..], entry, start + end as u64, file);
         }
     }
@@ -307,7 +305,9 @@ impl Job<'_> {
         });
         // Which of several models is meant is for the caller to say; the programs of all were looked at.
         let several = kind == FileKind::Pt2 && error.kind() == ErrorKind::Caller;
-        if by_program || objects || said || several {
+        // Its arrays are for joblib to read; what it names was looked at.
+        let joblib = kind == FileKind::Pickle && files[0].arrays_within;
+        if by_program || objects || said || several || joblib {
             return;
         }
         let rule = match error.kind() {
@@ -348,6 +348,8 @@ pub(crate) struct File {
     pub(crate) object_arrays: bool,
     /// Whether it is a pickle that is packed as a whole, which was looked into.
     pub(crate) unpacked: bool,
+    /// Whether it is a pickle of joblib, with the numbers of arrays between its opcodes.
+    pub(crate) arrays_within: bool,
     /// Where the last pickle of a stream ended.
     pub(crate) end: Option<u64>,
 }
@@ -371,6 +373,7 @@ impl File {
             has_objects: false,
             object_arrays: false,
             unpacked: false,
+            arrays_within: false,
             end: None,
         }
     }
@@ -420,6 +423,40 @@ impl Watch {
     }
 }
 
+/// What was seen in a pickle.
+struct Read {
+    held: Held,
+    /// Where one ends that an unpickler of other programs reads further than Python's.
+    end: Option<usize>,
+}
+
+/// Looks at a pickle that the machine ran as far as it goes.
+fn examine(pickle: Pickle<'_>, error: Option<&sconce_pickle::Error>, sink: &mut Sink) -> Read {
+    let arrays = joblib::has_arrays(pickle.arena);
+    let followed = if arrays { joblib::follow(pickle.bytes) } else { None };
+    let Some(joblib::Followed { ran, nested }) = followed else {
+        let held = pickle::examine(pickle, sink);
+        if let Some(error) = error {
+            sink.add(pickle::broken(error, pickle));
+        }
+        return Read { held, end: None };
+    };
+    // Python's own unpickler goes on with the numbers of the first array as opcodes: what that would run counts, too.
+    let mut plain = Sink::default();
+    let mut held = pickle::examine(pickle, &mut plain);
+    let findings = plain.finish(FileKind::Pickle).findings.into_iter();
+    for finding in findings.filter(|finding| finding.severity() == Verdict::Dangerous) {
+        sink.add(finding);
+    }
+    let followed = pickle::examine(Pickle { arena: ran.machine.arena(), ..pickle }, sink);
+    held.storages.extend(followed.storages);
+    held.nested.extend(followed.nested);
+    held.nested.extend(nested.into_iter().map(|(at, bytes)| (pickle.start + at, bytes)));
+    held.nested.sort();
+    held.nested.dedup();
+    Read { held, end: Some(ran.machine.position()) }
+}
+
 impl Observer for Watch {
     fn file(&self, source: &Source, kind: FileKind) {
         let mut state = self.lock();
@@ -447,25 +484,25 @@ impl Observer for Watch {
             file: file.name.as_deref(),
             dialect: file.dialect,
         };
-        let held = pickle::examine(pickle, sink);
-        if let Some(error) = seen.error {
-            sink.add(pickle::broken(error, pickle));
-        }
-        file.storages.extend(held.storages);
-        for (offset, bytes) in held.nested {
+        let read = examine(pickle, seen.error, sink);
+        file.storages.extend(read.held.storages);
+        for (offset, bytes) in read.held.nested {
             let file = file.name.clone();
             nested.push(Nested { file, entry: entry.clone(), offset, bytes });
         }
-        let end = seen.offset + seen.consumed as u64;
+        file.arrays_within |= read.end.is_some();
+        let error = seen.error.filter(|_| read.end.is_none());
+        let consumed = read.end.unwrap_or(seen.consumed);
+        let end = seen.offset + consumed as u64;
         file.end = Some(end);
         if !seen.alone {
             return;
         }
         file.read.insert(seen.record.to_owned());
-        let rest = &seen.bytes[seen.consumed..];
+        let rest = &seen.bytes[consumed..];
         // Of one that is far away, the loader has read no more than the pickle.
         let far = file.kind == FileKind::Pickle && file.source.in_memory().is_none();
-        if seen.error.is_some() || (rest.trim_ascii().is_empty() && !far) {
+        if error.is_some() || (rest.trim_ascii().is_empty() && !far) {
             return;
         }
         // A bare pickle is the file itself, of which nothing needs to be copied.

@@ -399,3 +399,53 @@ fn a_value_that_crosses_the_end_of_its_frame_is_dangerous() {
     both.extend(&framed(2, b"N.")[2..]);
     assert_eq!(of(both).verdict, Verdict::Clean);
 }
+
+/// A file by `joblib/generate.py`.
+fn joblib(name: &str) -> Report {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/joblib");
+    let source = Source::open(folder.join(name).with_extension("joblib")).expect("a file");
+    scan(&source, &Limits::default())
+}
+
+#[test]
+fn arrays_of_joblib_are_read_as_joblib_reads_them() {
+    for name in ["numbers", "packed", "fields", "objects"] {
+        let report = joblib(name);
+        assert_eq!(report.verdict, Verdict::Unknown, "{name}: {:?}", report.findings);
+        let names = report.findings.iter().filter_map(|finding| finding.global.as_deref());
+        assert!(names.clone().any(|name| name.contains("NumpyArrayWrapper")), "{name}");
+    }
+    for name in ["call_in_objects", "call_behind"] {
+        let report = joblib(name);
+        assert_eq!(report.verdict, Verdict::Dangerous, "{name}: {:?}", report.findings);
+        let call = report.findings.iter().find_map(|finding| finding.call.as_deref());
+        assert!(call.is_some_and(|call| call.ends_with("getcwd()")), "{name}: {call:?}");
+    }
+}
+
+/// An object that describes 32 numbers of a byte, without a word on alignment, and what follows it.
+fn described(behind: &[u8]) -> Vec<u8> {
+    let head = b"\x80\x02cjoblib.numpy_pickle\nNumpyArrayWrapper\n)\x81}(X\x05\0\0\0shapeK\x20\x85\
+        X\x05\0\0\0dtypecnumpy\ndtype\nX\x02\0\0\0u1K\0K\x01\x87Rub";
+    [head, behind].concat()
+}
+
+#[test]
+fn numbers_of_joblib_are_opcodes_to_others() {
+    // pickle.load runs the numbers, joblib.load does not.
+    let mut numbers = b"cos\ngetcwd\n)R.".to_vec();
+    numbers.resize(32, b' ');
+    assert_eq!(of(described(&[&numbers[..], b"."].concat())).verdict, Verdict::Dangerous);
+    let harmless = [0xff; 32];
+    assert_eq!(of(described(&[&harmless[..], b"."].concat())).verdict, Verdict::Unknown);
+    // What the numbers hide from pickle.load is run by joblib.load.
+    let behind = [&harmless[..], b"0cos\ngetcwd\n)R."].concat();
+    assert_eq!(of(described(&behind)).verdict, Verdict::Dangerous);
+    // Fewer numbers than the object says.
+    assert_eq!(of(described(&harmless[..20])).verdict, Verdict::Broken);
+    // A pickle that ends for pickle.load where numbers begin, and goes on for joblib.load.
+    let mut ends = vec![b'.'];
+    ends.resize(32, b' ');
+    let both = [&ends[..], b"0cos\ngetcwd\n)R."].concat();
+    assert_eq!(of(described(&both)).verdict, Verdict::Dangerous);
+}
