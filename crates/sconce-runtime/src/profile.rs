@@ -7,6 +7,9 @@ use sconce_syntax::SourceRange;
 pub struct ProfileEntry {
     /// The operator by its full name, such as `aten::add.Tensor`, or the instruction's.
     pub operator: String,
+    /// Of an operator that optimisation put in the place of several, what it computes one after the other:
+    /// `["mul", "add", "sigmoid"]`.
+    pub steps: Vec<&'static str>,
     /// The function it is in.
     pub function: String,
     /// Its place in the program.

@@ -298,5 +298,18 @@ fn chains_of_elementwise_operators_are_one_and_give_the_same_bits() {
     session.call("forward", &[IValue::Tensor(input)]).unwrap();
     // Three rounds of the cell, the activation by hand, and what the gate is used for.
     assert_eq!(calls(&session, "sconce::pointwise"), 3 + 2);
+    let entries = session.profile();
+    let mut steps: Vec<String> = entries
+        .iter()
+        .filter(|entry| entry.operator == "sconce::pointwise")
+        .map(|entry| entry.steps.join(" "))
+        .collect();
+    steps.sort();
+    let expected = [
+        "add sigmoid mul sigmoid tanh mul add sigmoid tanh mul add",
+        "mul add sigmoid mul gt where sub",
+        "mul pow mul add mul tanh add mul",
+    ];
+    assert_eq!(steps, expected);
     assert_eq!(calls(&session, "aten::sigmoid") + calls(&session, "aten::mul.Tensor"), 0);
 }

@@ -34,12 +34,21 @@ pub(crate) struct Code {
     pub(crate) callees: Vec<FunctionId>,
     /// What it needs and is not here, with the place.
     pub(crate) missing: Vec<(String, Option<SourceRange>)>,
-    /// For each instruction, the full name of the operator it computes.
-    pub(crate) operators: Vec<Option<Rc<str>>>,
+    /// For each instruction, the operator it computes.
+    pub(crate) operators: Vec<Option<Rc<OperatorName>>>,
     /// Whether it, or what it forks, asks for gradients.
     pub(crate) asks_for_gradients: bool,
     /// For each instruction, what it has taken; empty where nobody asks.
     pub(crate) spent: RefCell<Vec<Spent>>,
+}
+
+/// How tracebacks and profiles call an operator.
+#[derive(Debug)]
+pub(crate) struct OperatorName {
+    /// Such as `aten::add.Tensor`.
+    pub(crate) full: Rc<str>,
+    /// For a fused operator, what it computes one after the other.
+    pub(crate) steps: Box<[&'static str]>,
 }
 
 /// What an instruction has taken so far.
@@ -72,9 +81,13 @@ impl Code {
         all.filter(|(((spent, _), _), _)| spent.calls > 0)
             .map(|(((spent, instruction), range), operator)| ProfileEntry {
                 operator: match operator {
-                    Some(operator) => operator.to_string(),
+                    Some(operator) => operator.full.to_string(),
                     None => instruction.name().to_owned(),
                 },
+                steps: operator
+                    .as_ref()
+                    .map(|operator| operator.steps.to_vec())
+                    .unwrap_or_default(),
                 function: self.name.to_string(),
                 range: range.clone(),
                 implementation: spent.implementation,

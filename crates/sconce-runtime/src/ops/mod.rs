@@ -26,8 +26,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::ops::descriptor::Table;
 use crate::ops::descriptor::fusion::FusedStep;
+use crate::ops::descriptor::{Steps, Table};
+use crate::value::IValue;
 
 pub(crate) use crate::ops::descriptor::Builtin;
 
@@ -109,6 +110,17 @@ pub(crate) static FUSED_STEPS: LazyLock<Vec<FusedStep>> = LazyLock::new(|| {
     })
     .collect()
 });
+
+/// The fused operators whose steps are known.
+static STEPS: LazyLock<FxHashMap<&str, Steps>> = LazyLock::new(|| {
+    let rows = TABLES.iter().flat_map(|table| table.iter());
+    rows.filter_map(|row| Some((row.symbol, row.steps?))).collect()
+});
+
+/// What a fused operator computes, by its operands that are constants; nothing for other operators.
+pub(crate) fn fused_steps(symbol: &str, operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    STEPS.get(symbol).map(|steps| steps(operands)).unwrap_or_default()
+}
 
 /// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
 /// table, or that of the operator it comes from.

@@ -495,7 +495,7 @@ impl Machine {
             Instruction::Operator { builtin, from, to } if self.autograd.recording => {
                 let args = self.gather(code, base, *from);
                 let at = self.frames.last().and_then(|frame| frame.next.checked_sub(1));
-                let name = at.and_then(|at| code.operators.get(at)?.as_ref());
+                let name = at.and_then(|at| Some(&code.operators.get(at)?.as_ref()?.full));
                 let result = match name {
                     Some(name) => autograd::run_recorded(self, name, builtin, args)?,
                     None => {

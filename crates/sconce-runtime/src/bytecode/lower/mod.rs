@@ -18,6 +18,7 @@ use sconce_syntax::SourceRange;
 pub(crate) use crate::bytecode::code::Code;
 pub(crate) use crate::bytecode::code::Instruction;
 pub(crate) use crate::bytecode::code::Operand;
+use crate::bytecode::code::OperatorName;
 pub(crate) use crate::bytecode::code::Primitive;
 pub(crate) use crate::bytecode::code::Register;
 pub(crate) use crate::bytecode::code::Span;
@@ -90,8 +91,8 @@ struct Lowering<'a> {
     gives: Option<bool>,
     /// The last instruction that something jumps to.
     label: usize,
-    /// The full name of the operator being lowered.
-    operator: Option<Rc<str>>,
+    /// The operator being lowered.
+    operator: Option<Rc<OperatorName>>,
     code: Code,
 }
 
@@ -213,7 +214,7 @@ impl Lowering<'_> {
         let name = schema.map(|operator| operator.schema.full_name());
         let name = name.as_deref().unwrap_or(symbol);
         self.code.asks_for_gradients |= autograd::asks(name);
-        self.operator = Some(name.into());
+        self.operator = Some(Rc::new(OperatorName { full: name.into(), steps: Box::default() }));
         let lowered = self.known_operator(node, symbol, overload);
         self.operator = None;
         lowered
@@ -243,6 +244,7 @@ impl Lowering<'_> {
                 }
             }
             Some(builtin) => {
+                self.name_steps(symbol, from);
                 self.emit(Instruction::Operator { builtin, from, to });
             }
             None => {
@@ -259,6 +261,23 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes what a fused operator computes.
+    fn name_steps(&mut self, symbol: &str, operands: Span) {
+        let all = self.code.operands.iter().skip(operands.start as usize);
+        let constants: Vec<_> = all
+            .take(operands.len as usize)
+            .map(|operand| match operand {
+                Operand::Constant(index) => self.code.constants.get(*index as usize),
+                _ => None,
+            })
+            .collect();
+        let steps = ops::fused_steps(symbol, &constants);
+        if let (false, Some(name)) = (steps.is_empty(), &self.operator) {
+            let name = OperatorName { full: Rc::clone(&name.full), steps: steps.into() };
+            self.operator = Some(Rc::new(name));
+        }
     }
 
     /// Before it runs a program, PyTorch takes a constant without dimensions that is added or

@@ -34,6 +34,9 @@ use crate::value::IValue;
 /// What computes an operator.
 pub(crate) type Run = fn(&mut dyn OpContext, Args<'_>) -> Result<IValue, Raise>;
 
+/// What a fused operator computes one after the other, by its operands that are constants.
+pub(crate) type Steps = fn(&[Option<&IValue>]) -> Vec<&'static str>;
+
 /// The rows of a family.
 pub(crate) type Table = &'static [Descriptor];
 
@@ -51,6 +54,8 @@ pub(crate) struct Descriptor {
     fast_path: Option<FastPath>,
     /// As which steps of a fused element-wise operator it may be computed.
     pub(crate) fusions: &'static [Fusion],
+    /// For an operator that passes put in the place of several: which these were.
+    pub(crate) steps: Option<Steps>,
 }
 
 /// A row that says nothing but how it is computed.
@@ -63,6 +68,7 @@ pub(crate) const fn op(symbol: &'static str, overloads: &'static str, run: Run) 
         overlap: None,
         fast_path: None,
         fusions: &[],
+        steps: None,
     }
 }
 
@@ -87,6 +93,11 @@ impl Descriptor {
     /// holds.
     pub(crate) const fn fuse(self, fusions: &'static [Fusion]) -> Self {
         Descriptor { fusions, ..self }
+    }
+
+    /// Which operators it stands for, so that profiles can name them.
+    pub(crate) const fn steps(self, steps: Steps) -> Self {
+        Descriptor { steps: Some(steps), ..self }
     }
 
     /// The overloads as schemas spell them.

@@ -25,7 +25,7 @@ pub(crate) const TABLE: Table = &[
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
         made(picture.with_strides(&strides))
     }),
-    op("sconce::conv_blocked", "-", |_, args| convolve(&args)),
+    op("sconce::conv_blocked", "-", |_, args| convolve(&args)).steps(conv_steps),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
         let options = PoolOptions {
@@ -46,6 +46,19 @@ pub(crate) const TABLE: Table = &[
 
 fn unfit() -> Raise {
     Raise::message("an operator of an optimised graph that does not fit its operands")
+}
+
+/// The convolution, the sum with a residual where there is one, and the activation.
+fn conv_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec!["conv2d"];
+    if !matches!(operands.get(3), Some(Some(IValue::None))) {
+        steps.push("add");
+    }
+    let known = ["relu", "clamp", "hardsigmoid", "hardswish"];
+    if let Some(Some(IValue::Str(activation))) = operands.get(5) {
+        steps.extend(known.iter().find(|known| **known == &**activation));
+    }
+    steps
 }
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's

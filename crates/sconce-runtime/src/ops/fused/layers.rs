@@ -5,6 +5,7 @@ use sconce_kernels::{LinearActivation, UnaryOp};
 
 use crate::error::kernel;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::fused::operator_name;
 use crate::ops::nn::attention;
 use crate::ops::tensor::operands::made;
 use crate::value::IValue;
@@ -46,9 +47,20 @@ pub(crate) const TABLE: Table = &[
             Some(line) => made(kernels::unary(line.3, &result)),
             None => Ok(IValue::Tensor(result)),
         }
-    }),
+    })
+    .steps(linear_steps),
     op(ENCODER_LAYER_PACKED, "-", |_, args| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| args.tensor(ENCODER_OPERANDS + at));
         attention::encoder_layer(&args, [Some(a?), Some(b?), Some(c?), Some(d?)])
     }),
 ];
+
+/// The product and the activation.
+fn linear_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec!["linear"];
+    if let Some(Some(IValue::Int(place))) = operands.get(4) {
+        let activation = usize::try_from(*place).ok().and_then(|at| ACTIVATIONS.get(at));
+        steps.extend(activation.map(|line| operator_name(line.0)));
+    }
+    steps
+}

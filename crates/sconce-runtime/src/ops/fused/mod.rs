@@ -3,3 +3,8 @@
 pub(crate) mod blocked_layout;
 pub(crate) mod layers;
 pub(crate) mod pointwise;
+
+/// The name of an operator without its namespace.
+fn operator_name(symbol: &'static str) -> &'static str {
+    symbol.rsplit("::").next().unwrap_or(symbol)
+}

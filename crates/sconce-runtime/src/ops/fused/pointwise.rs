@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Raise, kernel};
 use crate::ops::descriptor::{Table, op};
+use crate::ops::fused::operator_name;
 use crate::ops::{Args, FUSED_STEPS};
 use crate::value::IValue;
 
@@ -19,7 +20,7 @@ pub(crate) const STEP_NUMBERS: usize = MAX_OPERANDS + 2;
 /// The most steps of a chain.
 pub(crate) const MAX_STEPS: usize = 48;
 
-pub(crate) const TABLE: Table = &[op(POINTWISE, "-", |_, args| run(&args))];
+pub(crate) const TABLE: Table = &[op(POINTWISE, "-", |_, args| run(&args)).steps(steps)];
 
 fn run(args: &Args<'_>) -> Result<IValue, Raise> {
     let program = args.tensor(0)?.read::<i64>().map_err(kernel)?;
@@ -39,6 +40,16 @@ fn run(args: &Args<'_>) -> Result<IValue, Raise> {
         1 => results.pop().map_or(IValue::None, IValue::Tensor),
         _ => IValue::tuple(results.into_iter().map(IValue::Tensor).collect()),
     })
+}
+
+fn steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let Some(Some(IValue::Tensor(program))) = operands.first() else { return Vec::new() };
+    let Ok(numbers) = program.read::<i64>() else { return Vec::new() };
+    let lines = numbers.as_chunks::<STEP_NUMBERS>().0.iter().map(|numbers| numbers[0]);
+    lines
+        .filter_map(|line| FUSED_STEPS.get(usize::try_from(line).ok()?))
+        .map(|step| operator_name(step.symbol))
+        .collect()
 }
 
 fn step_of_numbers(numbers: &[i64; STEP_NUMBERS]) -> Option<PointwiseStep> {
