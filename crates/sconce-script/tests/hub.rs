@@ -479,6 +479,7 @@ def check():
     assert re.sub(r'^m\\.(\\w+)', r'n.\\1', 'm.a.b') == 'n.a.b'
     found = re.match(r'(?P<first>[a-z]+)(\\d+)?', 'abc')
     assert found.group('first') == 'abc' and found.groups() == ('abc', None)
+    assert re.sub('LAYER', 'l', 'Layer', flags=re.I) == 'l' and re.match('a.b', 'A\\nB', re.IGNORECASE | re.DOTALL)
     assert re.fullmatch('a|ab', 'ab') and not re.match('b', 'ab') and re.search('b', 'ab')
     assert version.parse('1.10.0') > version.parse('1.9') and version.parse('2.0') == version.parse('2')
     assert os.path.basename(__file__) == 'hubconf.py' and Path(__file__).stem == 'hubconf'

@@ -7,7 +7,7 @@ use sconce_tensor::DType;
 use super::arguments::{Keywords, LibraryArguments};
 use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, Key, Partial, Value};
-use super::{Attributes, Interpreter};
+use super::{Attributes, Interpreter, execution};
 
 /// What stands for the `__init__` that a data class gets.
 pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
@@ -93,6 +93,7 @@ impl Interpreter<'_> {
                 Some(Some(Value::library(&format!("{base}.{name}"))))
             }
             (_, "__dict__" | "__wrapped__" | "__version_info__") => Some(None),
+            ("re", _) => execution::regex_flag(name).map(|flag| Some(Value::Int(flag))),
             ("torch.Tensor", _) => Some(Some(Value::library(&format!("torch.Tensor.{name}")))),
             _ => None,
         })

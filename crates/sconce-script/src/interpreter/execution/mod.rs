@@ -35,6 +35,8 @@ use sconce_compiler::Error;
 
 use super::control_flow::{Outcome, Stop};
 use super::value::{Dict, Id, Key, Value};
+pub(super) use patterns::flag as regex_flag;
+
 use super::{Frame, Interpreter};
 use crate::hub::Environment;
 use crate::library::NameKind;

@@ -17,19 +17,19 @@ const MAX_TRIES: usize = 1 << 18;
 const METHODS: &[&str] = &["match", "search", "fullmatch", "sub", "findall", "finditer", "split"];
 const METHODS_OF_MATCHES: &[&str] = &["group", "groups", "groupdict", "start", "end", "span"];
 
-/// Flags by their names in `re`, and what stands for them in a pattern.
-const FLAGS: &[(&str, char)] = &[
-    ("re.I", 'i'),
-    ("re.IGNORECASE", 'i'),
-    ("re.M", 'm'),
-    ("re.MULTILINE", 'm'),
-    ("re.S", 's'),
-    ("re.DOTALL", 's'),
-    ("re.X", 'x'),
-    ("re.VERBOSE", 'x'),
-    ("re.U", 'u'),
-    ("re.UNICODE", 'u'),
+/// Flags by their names in `re`, their numbers, and what stands for them in a pattern.
+const FLAGS: &[(&str, &str, i64, &str)] = &[
+    ("I", "IGNORECASE", 2, "i"),
+    ("M", "MULTILINE", 8, "m"),
+    ("S", "DOTALL", 16, "s"),
+    ("U", "UNICODE", 32, ""),
+    ("X", "VERBOSE", 64, "x"),
 ];
+
+/// `re.IGNORECASE` as a number.
+pub(in super::super) fn flag(name: &str) -> Option<i64> {
+    FLAGS.iter().find(|(short, long, ..)| [*short, *long].contains(&name)).map(|flag| flag.2)
+}
 
 impl Interpreter<'_> {
     /// `re.compile(…)`, `re.match(pattern, text)` and the like.
@@ -81,20 +81,21 @@ impl Interpreter<'_> {
 
     /// `(?i)` for `re.IGNORECASE`.
     fn flags(&mut self, flags: Option<&Value>) -> Outcome<String> {
-        let name = match flags {
-            None | Some(Value::Int(0)) => return Ok(String::new()),
-            Some(Value::Library(name)) => Arc::clone(name),
-            Some(other) => match self.arena.unknown(other) {
-                Some(unknown) => Arc::clone(&unknown.what),
-                None => {
-                    return refuse("flags of regular expressions are given by their names here");
-                }
-            },
-        };
-        match FLAGS.iter().find(|(known, _)| *known == &*name) {
-            Some((_, 'u')) => Ok(String::new()),
-            Some((_, letter)) => Ok(format!("(?{letter})")),
-            None => refuse(format!("the flag {name} is not supported here")),
+        let Some(flags) = flags else { return Ok(String::new()) };
+        let mut left = self.int(flags)?;
+        let mut letters = String::new();
+        for (_, _, number, letter) in FLAGS {
+            if left & number != 0 {
+                letters.push_str(letter);
+                left &= !number;
+            }
+        }
+        match (left, letters.is_empty()) {
+            (0, true) => Ok(letters),
+            (0, false) => Ok(format!("(?{letters})")),
+            _ => refuse(
+                "of the flags of regular expressions only I, M, S, U and X are supported here",
+            ),
         }
     }
 
