@@ -109,9 +109,10 @@ fn not_a_checkpoint(source: &Source, identity: &Identity) -> Error {
     }
     let what = with_article(kind.description());
     // Some say themselves what they are not.
-    let message = match what.contains(", not ") {
-        true => format!("this is {what}"),
-        false => format!("this is {what}, not a checkpoint"),
+    let message = match kind {
+        FileKind::Unknown => "this is not a checkpoint: its format is unknown".to_owned(),
+        _ if what.contains(", not ") => format!("this is {what}"),
+        _ => format!("this is {what}, not a checkpoint"),
     };
     let mut error = Error::new(ErrorKind::NotACheckpoint, message);
     if !identity.detail.is_empty() {

@@ -33,6 +33,10 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
     let member = |name: &str| tar.read_member(name).map(|member| member.bytes.clone());
     let mut objects = Objects { options, by_key: HashMap::new(), records: Vec::new() };
     let mut warnings = Vec::new();
+    if source.in_memory().is_none() {
+        let len = source.len();
+        warnings.push(format!("a tar file has no table of contents: all {len} bytes were read"));
+    }
     let (storages, tensors) = (member("storages")?, member("tensors")?);
     let mut stream = Stream::new("storages", &storages, options, &mut warnings);
     objects.read_storages(&mut stream).map_err(|error| error.in_record("storages"))?;
