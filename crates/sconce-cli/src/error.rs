@@ -170,8 +170,10 @@ impl From<sconce::source::Error> for Failure {
                 let failure = Failure::unreadable(format!("this is a {what}, not a file"))
                     .in_file(path.to_string_lossy());
                 match *what {
-                    // A shell's <(…), or a pipe that somebody made.
-                    "named pipe" => failure.help("- reads standard input: … | sconce VERB -"),
+                    // A shell's <(…), or a pipe that somebody made; or the input under its name.
+                    _ if *what == "named pipe" || path.starts_with("/dev") => {
+                        failure.help("- reads standard input: … | sconce VERB -")
+                    }
                     _ => failure,
                 }
             }

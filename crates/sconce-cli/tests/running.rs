@@ -229,7 +229,9 @@ fn times_and_parts_of_a_call() {
     let bench = ["bench", SHAPES, "--shape", "1x3x32x32", "--runs", "3", "--warmup", "1"];
     let text = run(&bench);
     assert_eq!(text.code, 0, "{}", text.err);
-    for words in ["median", "p95", "3 runs", "sconce::conv_blocked", "make_shapes.py:"] {
+    for words in
+        ["median", "p95", "3 runs", "sconce::conv_blocked(conv2d, relu)", "make_shapes.py:"]
+    {
         assert!(text.out.contains(words), "{words}: {}", text.out);
     }
     let document = json(&[&bench[..], &["--json", "--threads", "1"]].concat());

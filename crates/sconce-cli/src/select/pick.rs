@@ -132,7 +132,15 @@ fn not_found(checkpoint: &Checkpoint, wanted: &str) -> Failure {
     checkpoint.visit(|name, _| names.push(name.to_owned()));
     let failure = Failure::usage(format!("nothing in the file is called '{wanted}'"))
         .in_file(checkpoint.source().name());
-    let close = suggest::closest(wanted, names.iter().map(String::as_str), 3);
+    // Containers have names, too: those that leaves begin with.
+    let mut containers: Vec<&str> = Vec::new();
+    for name in &names {
+        containers.extend(name.match_indices('.').map(|(dot, _)| &name[..dot]));
+    }
+    containers.sort_unstable();
+    containers.dedup();
+    let all = names.iter().map(String::as_str).chain(containers);
+    let close = suggest::closest(wanted, all, 3);
     // A part of names is asked for by a pattern.
     let parts = names.iter().filter(|name| name.contains(wanted)).count();
     if parts > 0 && !wanted.is_empty() && !names.iter().any(|name| name == wanted) {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use comparison::{Compared, Comparison};
 use measured::{Measured, Times, time};
-use profile::{FunctionShare, LineShare, Operation, Share};
+use profile::{FunctionShare, LineShare, Operation, Share, label};
 
 use crate::arguments::call::Call;
 use crate::arguments::python::PythonOptions;
@@ -222,7 +222,7 @@ fn print(document: &Document<'_>, rows: usize, out: &mut Out) -> Result<(), Fail
         .column("", Align::Left, Style::Name);
     for share in document.operators.iter().take(rows) {
         table.row([
-            share.operator,
+            &label(share.operator, share.steps),
             &grouped(share.calls.round() as i64),
             &time(share.seconds),
             &percent(share.share),
@@ -259,10 +259,11 @@ fn explain(
         .column("implementation", Align::Left, Style::Plain)
         .column("time", Align::Right, Style::Number)
         .column("share", Align::Right, Style::Number)
-        .column("place", Align::Left, Style::Dim);
+        .column("place", Align::Left, Style::Dim)
+        .yields();
     for operation in operations.iter().take(rows) {
         table.row([
-            operation.operator,
+            &label(operation.operator, operation.steps),
             operation.implementation.unwrap_or(""),
             &time(operation.seconds),
             &percent(operation.share),

@@ -62,7 +62,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "s/…/…/", value_parser = Rename::parse)]
     pub rename: Vec<Rename>,
     /// Convert floating-point tensors to this dtype
-    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    #[arg(long, alias = "cast", value_name = "DTYPE", value_parser = dtype)]
     pub dtype: Option<DType>,
     /// Let numbers become infinite where --dtype cannot hold them
     #[arg(long, requires = "dtype")]

@@ -3,6 +3,7 @@
 mod distance;
 mod groups;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 
@@ -228,27 +229,43 @@ fn leaves<'c>(
     tensors_only: bool,
     filter: &Filter,
 ) -> Vec<Leaf<'c>> {
-    let mut out = Vec::new();
+    let mut out: Vec<Leaf<'c>> = Vec::new();
     checkpoint.visit(|name, object| {
         let tensor = pick::tensor_of(object).cloned();
         if tensor.is_none() && tensors_only {
             return;
         }
         let name = without_prefix(name, &args.ignore_prefix);
-        if filter.accepts(name) {
-            out.push(Leaf { name: name.to_owned(), object, tensor });
+        // The version of a wrapper stands for that of what it wraps.
+        let wrapped = name == ROOT_VERSION && out.iter().any(|leaf| leaf.name == ROOT_VERSION);
+        if filter.accepts(&name) && !wrapped {
+            out.push(Leaf { name: name.into_owned(), object, tensor });
         }
     });
     out
 }
 
-/// `module` and `module.` cut the same off `module.fc.weight`, and nothing off `modules.0`.
-fn without_prefix<'n>(name: &'n str, prefixes: &[String]) -> &'n str {
-    let cut = |prefix: &String| {
+/// Where a state dict has the versions of modules, by the modules' names.
+const METADATA: &str = "_metadata.";
+/// The version of the outermost module, whose name is empty.
+const ROOT_VERSION: &str = "_metadata..version";
+
+/// `module` and `module.` cut the same off `module.fc.weight`, and nothing off `modules.0`. Versions of modules go with
+/// their modules.
+fn without_prefix<'n>(name: &'n str, prefixes: &[String]) -> Cow<'n, str> {
+    let cut = |name: &'n str, prefix: &String| {
         let rest = name.strip_prefix(prefix.as_str())?;
         if prefix.is_empty() || prefix.ends_with('.') { Some(rest) } else { rest.strip_prefix('.') }
     };
-    prefixes.iter().find_map(cut).unwrap_or(name)
+    let first = |name| prefixes.iter().find_map(|prefix| cut(name, prefix));
+    if let Some(rest) = first(name) {
+        return rest.into();
+    }
+    match name.strip_prefix(METADATA).and_then(first) {
+        Some("version") => ROOT_VERSION.into(),
+        Some(rest) => format!("{METADATA}{rest}").into(),
+        None => name.into(),
+    }
 }
 
 fn compare(

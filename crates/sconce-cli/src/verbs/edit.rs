@@ -17,7 +17,7 @@ use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
 use crate::read::open::{self, Say};
 use crate::select::glob::Glob;
-use crate::write::wrote::wrote;
+use crate::write::wrote::{TORCH_SAVE, wrote};
 use crate::write::{opaque_callables, overflow};
 
 /// `sconce edit`.
@@ -197,7 +197,7 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
             output::remark(say.color, &line);
         }
         if let Some(target) = target {
-            output::remark(say.color, &wrote(target, "torch.save layout"));
+            output::remark(say.color, &wrote(target, TORCH_SAVE));
         }
     }
     Ok(Outcome::Clean)

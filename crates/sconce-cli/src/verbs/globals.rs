@@ -142,6 +142,7 @@ fn one(args: &GlobalsArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     }
     out.use_pager();
     let mut table = Table::new(!args.no_header)
+        .uncut()
         .column("global", Align::Left, Style::Name)
         .column("allowed", Align::Left, Style::Plain)
         .column("calls", Align::Right, Style::Number)

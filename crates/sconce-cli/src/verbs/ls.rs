@@ -266,8 +266,15 @@ fn table(
         .column("shape", Align::Left, Style::Plain)
         .column("size", Align::Right, Style::Number);
     if args.long {
-        for title in ["layout", "stride", "offset", "storage", "device", "grad"] {
-            table = table.column(title, Align::Left, Style::Plain);
+        for (title, usual) in [
+            ("layout", "strided"),
+            ("stride", ""),
+            ("offset", ""),
+            ("storage", ""),
+            ("device", "cpu"),
+            ("grad", "no"),
+        ] {
+            table = table.column(title, Align::Left, Style::Plain).usual(usual);
         }
     }
     if args.sha256 {
@@ -275,7 +282,7 @@ fn table(
     }
     let shared = rows.iter().any(|row| firsts[row.order].is_some());
     if shared {
-        table = table.column("shares", Align::Left, Style::Dim);
+        table = table.column("shares", Align::Left, Style::Dim).yields();
     }
     for row in rows {
         let mut cells =

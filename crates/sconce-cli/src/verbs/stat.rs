@@ -237,8 +237,12 @@ fn table(rows: &[Row], header: bool) -> Table {
         .column("name", Align::Left, Style::Name)
         .column("dtype", Align::Left, Style::Plain)
         .column("shape", Align::Left, Style::Plain);
-    for title in ["mean", "std", "min", "max", "L2", "zeros", "nan", "inf"] {
+    for title in ["mean", "std", "min", "max"] {
         table = table.column(title, Align::Right, Style::Number);
+    }
+    table = table.column("L2", Align::Right, Style::Number).spare();
+    for title in ["zeros", "nan", "inf"] {
+        table = table.column(title, Align::Right, Style::Number).usual("0");
     }
     let mut table = table.column("odd", Align::Left, Style::Warn);
     for row in rows {

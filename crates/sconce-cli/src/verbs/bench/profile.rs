@@ -14,6 +14,9 @@ use crate::call::session::Called;
 #[derive(Debug, Clone, Serialize)]
 pub struct Share<'a> {
     pub operator: &'a str,
+    /// What a fused operator computes one after the other.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub steps: &'a [&'static str],
     pub calls: f64,
     pub seconds: f64,
     pub share: f64,
@@ -41,6 +44,9 @@ pub struct LineShare {
 #[derive(Debug, Clone, Serialize)]
 pub struct Operation<'a> {
     pub operator: &'a str,
+    /// As [`Share::steps`].
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub steps: &'a [&'static str],
     /// Which of its implementations the kernel took, where it has several.
     pub implementation: Option<&'static str>,
     pub function: &'a str,
@@ -50,8 +56,8 @@ pub struct Operation<'a> {
     pub share: f64,
 }
 
-/// What an operation is told apart by between calls: function, operator and place.
-type Key = (String, String, Option<(u32, u32)>);
+/// What an operation is told apart by between calls: function, operator, its steps and place.
+type Key = (String, String, Vec<&'static str>, Option<(u32, u32)>);
 
 /// What the operations of one call take: the median of some calls.
 pub fn profile(
@@ -89,7 +95,7 @@ fn by_key(entries: Vec<ProfileEntry>) -> BTreeMap<Key, ProfileEntry> {
     let mut out: BTreeMap<Key, ProfileEntry> = BTreeMap::new();
     for entry in entries {
         let place = entry.range.as_ref().map(|range| (range.range.start, range.range.end));
-        let key = (entry.function.clone(), entry.operator.clone(), place);
+        let key = (entry.function.clone(), entry.operator.clone(), entry.steps.clone(), place);
         match out.get_mut(&key) {
             Some(known) => {
                 known.calls += entry.calls;
@@ -104,6 +110,7 @@ fn by_key(entries: Vec<ProfileEntry>) -> BTreeMap<Key, ProfileEntry> {
 /// An instruction's part of a call.
 pub struct Entry {
     operator: String,
+    steps: Vec<&'static str>,
     function: String,
     place: String,
     text: String,
@@ -118,6 +125,7 @@ impl Entry {
         let (place, text) = range.as_ref().map(place).unwrap_or_default();
         Entry {
             operator: entry.operator,
+            steps: entry.steps,
             function: entry.function,
             place,
             text,
@@ -125,6 +133,14 @@ impl Entry {
             seconds,
             implementation: entry.implementation,
         }
+    }
+}
+
+/// An operator as tables show it: a fused one with what it computes.
+pub fn label(operator: &str, steps: &[&str]) -> String {
+    match steps {
+        [] => operator.to_owned(),
+        steps => format!("{operator}({})", steps.join(", ")),
     }
 }
 
@@ -149,16 +165,17 @@ fn total(entries: &[Entry]) -> f64 {
 /// The parts of a call by operator, longest first.
 pub fn operators(entries: &[Entry]) -> Vec<Share<'_>> {
     let total = total(entries);
-    let mut shares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let mut shares: BTreeMap<(&str, &[&'static str]), (f64, f64)> = BTreeMap::new();
     for entry in entries {
-        let (calls, seconds) = shares.entry(&entry.operator).or_default();
+        let (calls, seconds) = shares.entry((&entry.operator, &entry.steps)).or_default();
         *calls += entry.calls;
         *seconds += entry.seconds;
     }
     let mut shares: Vec<Share<'_>> = shares
         .into_iter()
-        .map(|(operator, (calls, seconds))| Share {
+        .map(|((operator, steps), (calls, seconds))| Share {
             operator,
+            steps,
             calls,
             seconds,
             share: seconds / total,
@@ -175,6 +192,7 @@ pub fn operations(entries: &[Entry]) -> Vec<Operation<'_>> {
         .iter()
         .map(|entry| Operation {
             operator: &entry.operator,
+            steps: &entry.steps,
             implementation: entry.implementation,
             function: &entry.function,
             place: &entry.place,
@@ -223,6 +241,7 @@ mod tests {
     fn parts_are_summed_by_operator_and_by_line() {
         let entry = |operator: &str, function: &str, place: &str, seconds| Entry {
             operator: operator.to_owned(),
+            steps: if operator == "sconce::pointwise" { vec!["mul", "add"] } else { Vec::new() },
             function: function.to_owned(),
             place: place.to_owned(),
             text: String::new(),
@@ -241,5 +260,9 @@ mod tests {
         let functions = functions(&entries);
         assert_eq!((functions[1].function.as_str(), functions[1].lines.len()), ("f", 2));
         assert_eq!(functions[1].lines[0].place, "x.py:2");
+        let fused = [entry("sconce::pointwise", "f", "x.py:1", 1.0)];
+        let operations = operations(&fused);
+        let shown = label(operations[0].operator, operations[0].steps);
+        assert_eq!(shown, "sconce::pointwise(mul, add)");
     }
 }
