@@ -94,15 +94,19 @@ def asked(work, python, samples):
             known = {row["sample"]: row for row in map(json.loads, lines)}
     left = {sample: path for kept in samples.values() for sample, path in kept.items() if sample not in known}
 
-    def ask(item):
-        sample, path = item
-        done = subprocess.run([python, os.path.join(HERE, "what_runs.py")], input=path + "\n", capture_output=True, text=True, check=False)
-        return sample, json.loads(done.stdout or '{"fails": "no answer"}')
+    def ask(items):
+        paths = "".join(path + "\n" for _, path in items)
+        done = subprocess.run([python, os.path.join(HERE, "what_runs.py")], input=paths, stdout=subprocess.PIPE, text=True, check=True)
+        return zip(items, map(json.loads, done.stdout.splitlines()), strict=True)
 
+    left = list(left.items())
+    parts = [left[at:at + 100] for at in range(0, len(left), 100)]
     with open(known_at, "a") as lines, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for sample, answer in pool.map(ask, left.items()):
-            known[sample] = {"sample": sample, **answer}
-            lines.write(json.dumps(known[sample]) + "\n")
+        for answers in pool.map(ask, parts):
+            for (sample, path), answer in answers:
+                assert answer["path"] == path, (answer, path)
+                known[sample] = {"sample": sample, **answer}
+                lines.write(json.dumps(known[sample]) + "\n")
     return known
 
 

@@ -1,5 +1,7 @@
 //! The plain tar files that PyTorch before 0.1.10 wrote.
 
+use std::ops::Range;
+
 use sconce_source::{Bytes, Source};
 
 use crate::{Error, ErrorKind};
@@ -13,8 +15,35 @@ const MAX_ATTRIBUTE_BYTES: u64 = 1 << 20;
 pub struct TarMember {
     /// The name, lossily decoded.
     pub name: String,
-    /// The contents.
-    pub bytes: Bytes,
+    source: Source,
+    start: u64,
+    len: u64,
+}
+
+impl TarMember {
+    /// Where its contents begin in the file.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// How many bytes they are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The contents. Of a [store](Source::from_store), they are read.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn bytes(&self) -> Result<Bytes, sconce_source::Error> {
+        let bytes = self.source.slice(self.start..self.start + self.len)?;
+        Ok(bytes.unwrap_or_else(|| Vec::new().into()))
+    }
 }
 
 /// The regular files of a tar archive: ustar, PAX and GNU long names.
@@ -24,7 +53,7 @@ pub struct TarArchive {
 }
 
 impl TarArchive {
-    /// Reads all headers; contents stay slices of the source. Of a [store](Source::from_store), all is read.
+    /// Walks from header to header. Contents are read when they are asked for.
     ///
     /// # Errors
     /// When the first block is no tar header ([`ErrorKind::NotThisFormat`]), or a later one is
@@ -49,11 +78,8 @@ impl TarArchive {
                 attributes.size.unwrap_or(header.size)
             };
             let start = at + BLOCK as u64;
-            let bytes = match start.checked_add(size) {
-                Some(end) => source.slice(start..end)?,
-                None => None,
-            };
-            let Some(bytes) = bytes else {
+            let end = start.checked_add(size).filter(|end| *end <= source.len());
+            let Some(end) = end else {
                 return Err(Error::new(
                     ErrorKind::Truncated,
                     "tar member passes the end of the file",
@@ -63,12 +89,12 @@ impl TarArchive {
                 .note(format!("it declares {size} bytes")));
             };
             if header.is_attribute() {
-                attributes.take(header.kind, &bytes, at)?;
+                attributes.take(header.kind, source, start..end, at)?;
             } else {
                 let attributes = std::mem::take(&mut attributes);
                 if header.is_file() {
                     let name = attributes.name.unwrap_or(header.name);
-                    members.push(TarMember { name, bytes });
+                    members.push(TarMember { name, source: source.clone(), start, len: size });
                 }
             }
             at = start + size.div_ceil(BLOCK as u64) * BLOCK as u64;
@@ -147,15 +173,16 @@ struct Attributes {
 }
 
 impl Attributes {
-    fn take(&mut self, kind: u8, bytes: &[u8], at: u64) -> Result<(), Error> {
-        if bytes.len() as u64 > MAX_ATTRIBUTE_BYTES {
+    fn take(&mut self, kind: u8, source: &Source, range: Range<u64>, at: u64) -> Result<(), Error> {
+        if range.end - range.start > MAX_ATTRIBUTE_BYTES {
             let message = "tar attributes are longer than 1 MiB";
             return Err(Error::new(ErrorKind::Limit, message).at(at));
         }
+        let bytes = source.slice(range)?.unwrap_or_else(|| Vec::new().into());
         match kind {
-            b'L' => self.name = Some(text(bytes)),
+            b'L' => self.name = Some(text(&bytes)),
             b'x' => self
-                .take_pax(bytes)
+                .take_pax(&bytes)
                 .ok_or_else(|| Error::new(ErrorKind::Malformed, "damaged PAX attributes").at(at))?,
             _ => {}
         }
@@ -242,9 +269,12 @@ mod tests {
         bytes.extend(file("x", b"three", 0));
         bytes.extend([0; 2 * BLOCK]);
         let tar = read(bytes).unwrap();
-        let names: Vec<_> = tar.members().iter().map(|m| (m.name.as_str(), &m.bytes[..])).collect();
-        assert_eq!(names, [("./pickle", &b"one"[..]), ("a/bc", b"two"), ("named", b"three")]);
-        assert_eq!(&tar.find("pickle").unwrap().bytes[..], b"one");
+        let names: Vec<_> =
+            tar.members().iter().map(|m| (m.name.as_str(), m.bytes().unwrap().to_vec())).collect();
+        let expected = [("./pickle", "one"), ("a/bc", "two"), ("named", "three")];
+        assert_eq!(names, expected.map(|(name, text)| (name, text.as_bytes().to_vec())));
+        let found = tar.find("pickle").unwrap();
+        assert_eq!((found.start(), found.len()), (512, 3));
     }
 
     #[test]

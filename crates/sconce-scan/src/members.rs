@@ -68,7 +68,10 @@ pub(crate) fn examine(file: &mut File, job: &mut Job<'_>) {
             let name = shortened(member.name.strip_prefix("./").unwrap_or(&member.name));
             let read = file.kind == FileKind::Tar && TAR_PICKLES.contains(&&*name);
             if !read {
-                content(&member.bytes, &name, file, job, is_named(&name));
+                match member.bytes() {
+                    Ok(bytes) => content(&bytes, &name, file, job, is_named(&name)),
+                    Err(error) => job.unreadable(&error, file),
+                }
             }
         }
         return;

@@ -101,7 +101,11 @@ fn every_fixture_is_the_same() {
         far +=
             usize::from(there.as_ref().is_ok_and(|opened| opened.source().in_memory().is_none()));
         if !in_memory_only && !name.contains("/bad/") {
-            assert_eq!(told(&there), told(&here), "{name}");
+            // Of a tar file it is said how much was read.
+            let of_tar = "warning a tar file has no table of contents";
+            let there = told(&there);
+            let there: Vec<&str> = there.lines().filter(|line| !line.starts_with(of_tar)).collect();
+            assert_eq!(there, told(&here).lines().collect::<Vec<_>>(), "{name}");
         } else {
             // Counts before the storages of a legacy stream are compared when the storage is read.
             let unread = |checkpoint: &Checkpoint| {

@@ -5,13 +5,14 @@
 //! persistent ids are keys of the other two.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use sconce_archive::TarArchive;
 use sconce_pickle::{Arena, Loaded, Node as PickleNode, Value};
 use sconce_source::{Bytes, Source};
-use sconce_tensor::{ByteOrder, DType, Device, Storage, Tensor};
+use sconce_tensor::{ByteOrder, DType, Device, LazyError, Storage, Tensor};
 
-use super::{Parts, build, finish, map_device, restore, text, unpickle};
+use super::{Parts, build, finish, holds, map_device, restore, stored, text, unpickle};
 use crate::globals::{Globals, globals_of};
 use crate::identify::FileKind;
 use crate::info::{Info, Place, StorageRecord};
@@ -30,22 +31,31 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
         return Err(Error::new(ErrorKind::Refused, message));
     }
     let tar = TarArchive::read(source)?;
-    let member = |name: &str| tar.read_member(name).map(|member| member.bytes.clone());
     let mut objects = Objects { options, by_key: HashMap::new(), records: Vec::new() };
     let mut warnings = Vec::new();
-    if source.in_memory().is_none() {
-        let len = source.len();
-        warnings.push(format!("a tar file has no table of contents: all {len} bytes were read"));
-    }
-    let (storages, tensors) = (member("storages")?, member("tensors")?);
-    let mut stream = Stream::new("storages", &storages, options, &mut warnings);
+    let member = tar.read_member("storages")?;
+    let range = member.start()..member.start() + member.len();
+    let mut stream = Stream::new("storages", source, range, options, &mut warnings);
     objects.read_storages(&mut stream).map_err(|error| error.in_record("storages"))?;
-    let mut globals = stream.globals;
-    let mut stream = Stream::new("tensors", &tensors, options, &mut warnings);
+    let (mut globals, walked) = (stream.globals, stream.read);
+    let member = tar.read_member("tensors")?;
+    let (mut near, mut range) = (source.clone(), member.start()..member.start() + member.len());
+    if source.in_memory().is_none() {
+        // These are small, and all of them matter.
+        near = Source::from_vec("tensors", member.bytes()?.to_vec());
+        range = 0..near.len();
+    }
+    let mut stream = Stream::new("tensors", &near, range, options, &mut warnings);
     objects.read_tensors(&mut stream).map_err(|error| error.in_record("tensors"))?;
     globals.add(stream.globals.finish(), 0);
-    let pickle = member("pickle")?.detached();
+    let pickle = tar.read_member("pickle")?.bytes()?.detached();
     let stored = pickle.len() as u64;
+    if source.in_memory().is_none() {
+        let read = walked + member.len() + stored;
+        let len = source.len();
+        let what = "a tar file has no table of contents: it was walked from storage to storage";
+        warnings.push(format!("{what}, {read} of {len} bytes"));
+    }
     let in_pickle = |error: Error| error.in_record("pickle");
     let place = PicklePlace::alone("pickle", stored);
     let loaded = unpickle(&pickle, place, options, &mut warnings).map_err(in_pickle)?;
@@ -62,8 +72,12 @@ pub(super) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Erro
 /// A member that mixes pickles and binary data.
 struct Stream<'a> {
     name: &'static str,
-    bytes: &'a Bytes,
-    at: usize,
+    source: &'a Source,
+    start: u64,
+    len: u64,
+    at: u64,
+    /// How many bytes of a store were read.
+    read: u64,
     /// What its pickles name.
     globals: Globals,
     options: &'a LoadOptions,
@@ -73,39 +87,72 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn new(
         name: &'static str,
-        bytes: &'a Bytes,
+        source: &'a Source,
+        range: Range<u64>,
         options: &'a LoadOptions,
         warnings: &'a mut Vec<String>,
     ) -> Self {
-        Stream { name, bytes, at: 0, globals: Globals::default(), options, warnings }
+        let (start, len) = (range.start, range.end - range.start);
+        let globals = Globals::default();
+        Stream { name, source, start, len, at: 0, read: 0, globals, options, warnings }
     }
 
-    fn pickle(&mut self) -> Result<Loaded<'a>, Error> {
-        let at = self.at;
-        let rest = &self.bytes[at..];
-        let place = PicklePlace::within(self.name, at as u64, rest.len() as u64);
-        let loaded = unpickle(rest, place, self.options, self.warnings)
-            .map_err(|error| error.shift(at as u64))?;
-        self.globals.add(globals_of(&loaded.arena, self.name), at as u64);
-        self.at += loaded.consumed;
-        Ok(loaded)
+    /// What the next pickle says.
+    fn pickle<T>(
+        &mut self,
+        say: impl FnOnce(&mut Self, &Loaded<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (at, left) = (self.at, self.len - self.at);
+        let rest = self.beginning(left)?;
+        let place = PicklePlace::within(self.name, at, left);
+        let loaded =
+            unpickle(&rest, place, self.options, self.warnings).map_err(|error| error.shift(at))?;
+        self.globals.add(globals_of(&loaded.arena, self.name), at);
+        self.at += loaded.consumed as u64;
+        say(self, &loaded)
+    }
+
+    /// The bytes from here on: all of a file in memory, of one in a store so many that the next pickle ends in them.
+    fn beginning(&mut self, left: u64) -> Result<Bytes, Error> {
+        const FIRST: u64 = 4 << 10;
+        let from = self.start + self.at;
+        let none = || Vec::new().into();
+        if self.source.in_memory().is_some() {
+            return Ok(self.source.slice(from..from + left)?.unwrap_or_else(none));
+        }
+        let most = self.options.limits.pickle_bytes(left).min(left);
+        let mut size = FIRST.min(left);
+        loop {
+            let bytes = self.source.slice(from..from + size)?.unwrap_or_else(none);
+            self.read += size;
+            if size >= most || holds(&bytes, 1) {
+                return Ok(bytes);
+            }
+            size = size.saturating_mul(16).min(most);
+        }
     }
 
     fn malformed(&self, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Malformed, message).at(self.at as u64)
+        Error::new(ErrorKind::Malformed, message).at(self.at)
+    }
+
+    /// The place in the file of so many bytes, which are gone past.
+    fn pass(&mut self, len: u64) -> Result<Range<u64>, Error> {
+        let left = self.len - self.at;
+        if len > left {
+            let message =
+                format!("the member is cut short: {len} bytes are needed, {left} are left");
+            return Err(Error::new(ErrorKind::Truncated, message).at(self.at));
+        }
+        let from = self.start + self.at;
+        self.at += len;
+        Ok(from..from + len)
     }
 
     fn take(&mut self, len: u64) -> Result<Bytes, Error> {
-        let end = usize::try_from(len).ok().and_then(|len| self.at.checked_add(len));
-        let bytes = end.and_then(|end| self.bytes.slice(self.at..end));
-        let Some(bytes) = bytes else {
-            let left = self.bytes.len() - self.at;
-            let message =
-                format!("the member is cut short: {len} bytes are needed, {left} are left");
-            return Err(Error::new(ErrorKind::Truncated, message).at(self.at as u64));
-        };
-        self.at += bytes.len();
-        Ok(bytes)
+        let range = self.pass(len)?;
+        self.read += len;
+        Ok(self.source.slice(range)?.unwrap_or_else(|| Vec::new().into()))
     }
 
     fn i64s(&mut self, count: u64) -> Result<Vec<i64>, Error> {
@@ -120,8 +167,10 @@ impl<'a> Stream<'a> {
 
     /// A pickled count of the items that follow.
     fn count(&mut self) -> Result<i64, Error> {
-        let loaded = self.pickle()?;
-        loaded.arena.int(loaded.root).ok_or_else(|| self.malformed("expected a pickled count"))
+        self.pickle(|stream, loaded| {
+            let count = loaded.arena.int(loaded.root);
+            count.ok_or_else(|| stream.malformed("expected a pickled count"))
+        })
     }
 }
 
@@ -143,18 +192,22 @@ struct Objects<'o> {
 impl Objects<'_> {
     fn read_storages(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
         for _ in 0..stream.count()? {
-            let header = stream.pickle()?;
-            let arena = &header.arena;
-            let parsed = match arena.tuple(header.root) {
-                Some([key, location, class]) => {
-                    let dtype = arena.global(*class).and_then(|(_, name)| storage_dtype(name));
-                    key_text(arena, *key).zip(text(arena, *location)).zip(dtype)
-                }
-                _ => None,
-            };
-            let Some(((key, location), dtype)) = parsed else {
-                return Err(stream.malformed("expected a pickled (key, location, storage class)"));
-            };
+            let (key, location, dtype) = stream.pickle(|stream, header| {
+                let arena = &header.arena;
+                let parsed = match arena.tuple(header.root) {
+                    Some([key, location, class]) => {
+                        let dtype = arena.global(*class).and_then(|(_, name)| storage_dtype(name));
+                        key_text(arena, *key).zip(text(arena, *location)).zip(dtype)
+                    }
+                    _ => None,
+                };
+                let Some(((key, location), dtype)) = parsed else {
+                    return Err(
+                        stream.malformed("expected a pickled (key, location, storage class)")
+                    );
+                };
+                Ok((key, location.to_owned(), dtype))
+            })?;
             let dtype = dtype.unwrap_or(DType::UInt8);
             let count = stream.i64s(1)?[0];
             let nbytes =
@@ -163,15 +216,16 @@ impl Objects<'_> {
                 let message = format!("storage '{key}' cannot have {count} elements");
                 return Err(stream.malformed(message));
             };
-            let bytes = stream.take(nbytes)?;
-            let offset = bytes.offset();
+            let range = stream.pass(nbytes)?;
+            let offset = range.start;
             let storage = if self.options.skip_data || self.options.is_meta() {
                 Storage::meta(nbytes)
             } else {
                 let word = dtype.swap_size();
-                Storage::with_byte_order(bytes, ByteOrder::Little, word, Device::CPU)
+                stored(stream.source, range, ByteOrder::Little, word)?
+                    .ok_or_else(|| stream.malformed("a storage outside the file"))?
             };
-            let storage = restore(storage, location, self.options)?;
+            let storage = restore(storage, &location, self.options)?;
             self.records.push(StorageRecord {
                 key: key.clone(),
                 nbytes,
@@ -187,7 +241,10 @@ impl Objects<'_> {
 
     /// `[(key, key of the storage it is a window on, offset, elements)]`
     fn read_views(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
-        let views = stream.pickle()?;
+        stream.pickle(|stream, views| self.views(stream, views))
+    }
+
+    fn views(&mut self, stream: &Stream<'_>, views: &Loaded<'_>) -> Result<(), Error> {
         let arena = &views.arena;
         let items = match arena.node(views.root) {
             PickleNode::List(items) => items.as_slice(),
@@ -210,7 +267,14 @@ impl Objects<'_> {
             let storage = &root.storage;
             let end = start.checked_add(len).filter(|end| *end <= storage.nbytes());
             let end = end.ok_or_else(wrong)?;
-            let storage = if storage.has_data() {
+            let storage = if storage.has_data() && stream.source.in_memory().is_none() {
+                let (whole, device) = (storage.clone(), storage.device().clone());
+                let load = move || -> Result<Bytes, LazyError> {
+                    let whole = whole.bytes()?;
+                    Ok(whole.slice(start as usize..end as usize).ok_or("it lies outside")?)
+                };
+                Storage::lazy(len, device, Box::new(load))
+            } else if storage.has_data() {
                 let whole = storage.bytes().map_err(|_| wrong())?;
                 let part = whole.slice(start as usize..end as usize).ok_or_else(wrong)?;
                 Storage::from_bytes(part, storage.device().clone())
@@ -225,17 +289,17 @@ impl Objects<'_> {
 
     fn read_tensors(&mut self, stream: &mut Stream<'_>) -> Result<(), Error> {
         for _ in 0..stream.count()? {
-            let header = stream.pickle()?;
-            let arena = &header.arena;
-            let keys = match arena.tuple(header.root) {
-                Some([key, storage, _class]) => {
-                    key_text(arena, *key).zip(key_text(arena, *storage))
-                }
-                _ => None,
-            };
-            let Some((key, storage)) = keys else {
-                return Err(stream.malformed("expected a pickled (key, storage key, tensor class)"));
-            };
+            let (key, storage) = stream.pickle(|stream, header| {
+                let arena = &header.arena;
+                let keys = match arena.tuple(header.root) {
+                    Some([key, storage, _class]) => {
+                        key_text(arena, *key).zip(key_text(arena, *storage))
+                    }
+                    _ => None,
+                };
+                let message = "expected a pickled (key, storage key, tensor class)";
+                keys.ok_or_else(|| stream.malformed(message))
+            })?;
             let Some(Persistent::Storage(found)) = self.by_key.get(&storage).cloned() else {
                 let message =
                     format!("tensor '{key}' needs storage '{storage}', which is not there");

@@ -6,9 +6,12 @@ mod cases;
 mod write;
 
 use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sconce_checkpoint::{Checkpoint, FileKind, Node, SaveOptions};
-use sconce_source::Source;
+use sconce_source::{ReadAt, Source};
 use sconce_tensor::DType;
 use write::{Entry, OldTar};
 
@@ -104,4 +107,51 @@ fn devices_are_kept() {
     };
     tar.tensor("window", window, 0, &[1], &[1]);
     assert_eq!(compare("devices", &tar, &opened(tar.file())), 2);
+}
+
+/// A file as a server would give it, in ranges.
+struct Store {
+    data: Vec<u8>,
+    read: Arc<AtomicU64>,
+}
+
+impl ReadAt for Store {
+    fn len(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = offset as usize;
+        buffer.copy_from_slice(&self.data[start..start + buffer.len()]);
+        self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn read_ahead(&self) -> u64 {
+        512
+    }
+}
+
+#[test]
+fn a_file_in_a_store_is_walked_from_storage_to_storage() {
+    const LEN: usize = 1 << 20;
+    let mut tar = OldTar::default();
+    for name in ["a", "b", "c"] {
+        let bytes = (0..LEN).map(|at| at as u8).collect();
+        let storage = tar.storage("cpu", DType::Float32, bytes);
+        tar.tensor(name, storage, 0, &[512, 512], &[512, 1]);
+        let view = tar.view(storage, 1024, 4);
+        tar.entry(&format!("{name}_view"), Entry::Storage(view));
+    }
+    let read = Arc::new(AtomicU64::new(0));
+    let store = Store { data: tar.file(), read: Arc::clone(&read) };
+    let checkpoint =
+        Checkpoint::from_source(Source::from_store("far", store)).expect("a checkpoint");
+    let walked = read.load(Ordering::Relaxed);
+    assert!(walked < 200_000, "{walked}");
+    let told = checkpoint.warnings().iter().find(|warning| warning.contains("it was walked"));
+    assert!(told.is_some_and(|told| told.contains(" of 31")), "{told:?}");
+    assert_eq!(compare("far", &tar, &checkpoint), 3);
+    let whole = read.load(Ordering::Relaxed);
+    assert!(whole > 3 * LEN as u64, "{whole}");
 }

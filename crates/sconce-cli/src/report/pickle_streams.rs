@@ -60,7 +60,7 @@ pub fn streams(pickles: &Pickles) -> Result<Vec<Stream>, Failure> {
             let names = tar.members().iter().map(|member| member.name.as_str());
             return Err(no_record(record, wanted, names).in_file(name));
         };
-        let bytes = member.bytes.clone();
+        let bytes = member.bytes().map_err(|error| Failure::from(error).in_file(&name))?;
         let stored = bytes.len() as u64;
         return Ok(vec![Stream::new(&member.name, bytes, 0, stored, limits)]);
     }

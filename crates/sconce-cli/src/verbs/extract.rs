@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use crc32fast::Hasher;
-use sconce::archive::{Directory, Entry, TarArchive};
-use sconce::source::{Batch, Bytes, Limits, MapMode, Source, StreamReader};
+use sconce::archive::{Directory, Entry, TarArchive, TarMember};
+use sconce::source::{Batch, Limits, MapMode, Source, StreamReader};
 use serde::Serialize;
 
 use crate::arguments::reading::Bounds;
@@ -79,7 +79,7 @@ struct Record {
 
 enum Content {
     Zip(usize),
-    Tar(Bytes),
+    Tar(TarMember),
 }
 
 pub fn run(args: &ExtractArgs, out: &mut Out) -> Verdict {
@@ -174,10 +174,10 @@ impl Archive {
                 .map(|member| Record {
                     name: member.name.clone(),
                     exact: !member.name.contains('\u{fffd}'),
-                    bytes: member.bytes.len() as u64,
-                    stored_bytes: member.bytes.len() as u64,
-                    offset: Some(member.bytes.offset()),
-                    content: Content::Tar(member.bytes.clone()),
+                    bytes: member.len(),
+                    stored_bytes: member.len(),
+                    offset: Some(member.start()),
+                    content: Content::Tar(member.clone()),
                 })
                 .collect(),
         }
@@ -191,7 +191,10 @@ impl Archive {
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match (self, &record.content) {
-            (_, Content::Tar(bytes)) => reader.parts(bytes.source(), bytes, take),
+            (_, Content::Tar(member)) => {
+                let bytes = member.bytes()?;
+                reader.parts(bytes.source(), &bytes, take)
+            }
             (Archive::Zip(directory), Content::Zip(index)) => {
                 let entry = &directory.entries()[*index];
                 let mut crc = Hasher::new();
