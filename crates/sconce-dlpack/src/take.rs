@@ -241,79 +241,89 @@ mod tests {
     use crate::abi::{DLDataType, DLDevice, FLAG_READ_ONLY};
     use crate::export;
 
-    /// A structure over some numbers, which has no deleter.
-    fn lent(
-        data: &mut [f32],
-        sizes: &mut [i64],
-        strides: Option<&mut [i64]>,
-        first: usize,
-    ) -> DLManagedTensorVersioned {
-        DLManagedTensorVersioned {
-            version: VERSION,
-            manager_ctx: ptr::null_mut(),
-            deleter: None,
-            flags: 0,
-            dl_tensor: DLTensor {
-                data: data.as_mut_ptr().cast(),
-                device: DLDevice { device_type: CPU, device_id: 0 },
-                ndim: sizes.len() as i32,
-                dtype: DLDataType { code: 2, bits: 32, lanes: 1 },
-                shape: sizes.as_mut_ptr(),
-                strides: strides.map_or(ptr::null_mut(), <[i64]>::as_mut_ptr),
-                byte_offset: 4 * first as u64,
-            },
-        }
+    /// What a lent tensor of these tests points to.
+    struct Producer {
+        data: Vec<f32>,
+        sizes: Vec<i64>,
+        strides: Option<Vec<i64>>,
     }
 
-    fn taken(managed: &mut DLManagedTensorVersioned) -> Result<Tensor, Error> {
-        // SAFETY: the structure is the test's, over memory that outlives the result.
-        unsafe { import(managed) }
+    /// A structure over the numbers 0 to 5, as a producer lends it.
+    fn lent(sizes: &[i64], strides: Option<&[i64]>, first: usize) -> Box<DLManagedTensorVersioned> {
+        let mut producer = Box::new(Producer {
+            data: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+            sizes: sizes.to_vec(),
+            strides: strides.map(<[i64]>::to_vec),
+        });
+        let dl_tensor = DLTensor {
+            data: producer.data.as_mut_ptr().cast(),
+            device: DLDevice { device_type: CPU, device_id: 0 },
+            ndim: sizes.len() as i32,
+            dtype: DLDataType { code: 2, bits: 32, lanes: 1 },
+            shape: producer.sizes.as_mut_ptr(),
+            strides: producer.strides.as_mut().map_or(ptr::null_mut(), Vec::as_mut_ptr),
+            byte_offset: 4 * first as u64,
+        };
+        Box::new(DLManagedTensorVersioned {
+            version: VERSION,
+            manager_ctx: Box::into_raw(producer).cast(),
+            deleter: Some(give_back),
+            flags: 0,
+            dl_tensor,
+        })
+    }
+
+    unsafe extern "C" fn give_back(managed: *mut DLManagedTensorVersioned) {
+        // SAFETY: the deleter of a structure from `lent` is called with that structure, once.
+        let managed = unsafe { Box::from_raw(managed) };
+        // SAFETY: `lent` put it there, and nothing else takes it.
+        drop(unsafe { Box::from_raw(managed.manager_ctx.cast::<Producer>()) });
+    }
+
+    fn taken(managed: Box<DLManagedTensorVersioned>) -> Result<Tensor, Error> {
+        // SAFETY: the structure is from `lent`, whose deleter frees it and what it points to; nobody else has it.
+        unsafe { import(Box::into_raw(managed)) }
     }
 
     #[test]
     fn strides_of_every_kind() {
-        let mut data = [0f32, 1.0, 2.0, 3.0, 4.0, 5.0];
         let values = |tensor: Tensor| tensor.to_vec::<f32>().unwrap();
-        let mut sizes = [2, 3];
-        let whole = taken(&mut lent(&mut data, &mut sizes, None, 0)).unwrap();
+        let whole = taken(lent(&[2, 3], None, 0)).unwrap();
         assert_eq!(whole.strides(), [3, 1]);
         assert_eq!(values(whole), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
-        let column = taken(&mut lent(&mut data, &mut [2], Some(&mut [3]), 1)).unwrap();
+        let column = taken(lent(&[2], Some(&[3]), 1)).unwrap();
         assert_eq!(values(column), [1.0, 4.0]);
-        let back = taken(&mut lent(&mut data, &mut [3, 2], Some(&mut [-2, 1]), 4)).unwrap();
+        let back = taken(lent(&[3, 2], Some(&[-2, 1]), 4)).unwrap();
         assert_eq!(values(back), [4.0, 5.0, 2.0, 3.0, 0.0, 1.0]);
-        let repeated = taken(&mut lent(&mut data, &mut [2, 2], Some(&mut [0, 1]), 5 - 1)).unwrap();
+        let repeated = taken(lent(&[2, 2], Some(&[0, 1]), 4)).unwrap();
         assert_eq!(values(repeated), [4.0, 5.0, 4.0, 5.0]);
-        let empty = taken(&mut lent(&mut data, &mut [0, 7], Some(&mut [-7, 1]), 0)).unwrap();
+        let empty = taken(lent(&[0, 7], Some(&[-7, 1]), 0)).unwrap();
         assert_eq!((empty.sizes(), empty.numel()), (&[0, 7][..], 0));
     }
 
     #[test]
     fn lies_are_errors() {
-        let mut data = [0f32; 4];
-        let said = |managed: &mut DLManagedTensorVersioned| taken(managed).unwrap_err().to_string();
-        let mut wrong = |sizes: &mut [i64], strides: Option<&mut [i64]>| {
-            said(&mut lent(&mut data, sizes, strides, 0))
-        };
-        assert!(wrong(&mut [-1], None).ends_with("a dimension of size -1"));
-        assert!(wrong(&mut [i64::MAX, i64::MAX], None).ends_with("more elements than memory has"));
-        assert!(wrong(&mut [2, 2], Some(&mut [i64::MAX, 1])).ends_with("beyond all memory"));
-        assert!(wrong(&mut [2], Some(&mut [i64::MIN])).ends_with("beyond all memory"));
-        let mut other = lent(&mut data, &mut [4], None, 0);
+        let said = |managed: Box<DLManagedTensorVersioned>| taken(managed).unwrap_err().to_string();
+        let wrong = |sizes: &[i64], strides: Option<&[i64]>| said(lent(sizes, strides, 0));
+        assert!(wrong(&[-1], None).ends_with("a dimension of size -1"));
+        assert!(wrong(&[i64::MAX, i64::MAX], None).ends_with("more elements than memory has"));
+        assert!(wrong(&[2, 2], Some(&[i64::MAX, 1])).ends_with("beyond all memory"));
+        assert!(wrong(&[2], Some(&[i64::MIN])).ends_with("beyond all memory"));
+        let mut other = lent(&[4], None, 0);
         other.dl_tensor.device.device_type = 2;
-        assert!(said(&mut other).contains("another device than the CPU"));
-        other = lent(&mut data, &mut [4], None, 0);
+        assert!(said(other).contains("another device than the CPU"));
+        other = lent(&[4], None, 0);
         other.dl_tensor.dtype.bits = 33;
-        assert!(said(&mut other).contains("is none of PyTorch's"));
-        other = lent(&mut data, &mut [4], None, 0);
+        assert!(said(other).contains("is none of PyTorch's"));
+        other = lent(&[4], None, 0);
         other.dl_tensor.ndim = 1 << 20;
-        assert!(said(&mut other).contains("1048576 dimensions"));
-        other = lent(&mut data, &mut [4], None, 0);
+        assert!(said(other).contains("1048576 dimensions"));
+        other = lent(&[4], None, 0);
         other.dl_tensor.data = ptr::null_mut();
-        assert!(said(&mut other).contains("without memory"));
-        other = lent(&mut data, &mut [4], None, 0);
+        assert!(said(other).contains("without memory"));
+        other = lent(&[4], None, 0);
         other.version.major = 2;
-        assert!(said(&mut other).contains("DLPack 2.1 is not known here"));
+        assert!(said(other).contains("DLPack 2.1 is not known here"));
     }
 
     #[test]
