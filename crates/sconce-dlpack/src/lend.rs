@@ -48,7 +48,16 @@ pub fn export_unversioned(tensor: &Tensor) -> Result<NonNull<DLManagedTensor>, E
     Ok(NonNull::from(Box::leak(managed)))
 }
 
-fn lend(tensor: &Tensor) -> Result<(Box<Lent>, DLTensor), Error> {
+/// Where the first element of a tensor is; the others are where its strides say.
+///
+/// # Errors
+/// As [`export`].
+pub fn data_pointer(tensor: &Tensor) -> Result<*const c_void, Error> {
+    first_element(tensor).map(|(first, _)| first.cast())
+}
+
+/// The first element, and the storage that keeps it.
+fn first_element(tensor: &Tensor) -> Result<(*const u8, &Storage), Error> {
     let unsupported = |what: &str| Error::Unsupported(format!("DLPack has no {what}"));
     let (Layout::Strided, Some(storage), None) =
         (tensor.layout(), tensor.storage(), tensor.quantizer())
@@ -63,15 +72,19 @@ fn lend(tensor: &Tensor) -> Result<(Box<Lent>, DLTensor), Error> {
     if tensor.is_conj() || tensor.is_neg() {
         return Err(unsupported("lazily conjugated or negated tensors"));
     }
-    let dtype = to_dl(tensor.dtype())
-        .ok_or_else(|| unsupported(&format!("dtype for {}", tensor.dtype())))?;
     let bytes = storage.data()?;
     let start = match tensor.numel() {
         0 => 0,
         // The constructor of the tensor held this against the storage's size.
         _ => usize::try_from(tensor.storage_offset()).unwrap_or(0) * tensor.dtype().item_size(),
     };
-    let first = bytes.get(start..).unwrap_or_default().as_ptr();
+    Ok((bytes.get(start..).unwrap_or_default().as_ptr(), storage))
+}
+
+fn lend(tensor: &Tensor) -> Result<(Box<Lent>, DLTensor), Error> {
+    let (first, storage) = first_element(tensor)?;
+    let dtype = to_dl(tensor.dtype())
+        .ok_or_else(|| Error::Unsupported(format!("DLPack has no dtype for {}", tensor.dtype())))?;
     let mut lent = Box::new(Lent {
         shape: tensor.sizes().into(),
         strides: tensor.strides().into(),

@@ -1,6 +1,7 @@
 //! DLPack: tensors lent to other languages and libraries, and taken from them, without copying elements.
 //!
 //! [`export`] and [`export_unversioned`] give a pointer that whoever gets it owns and gives back by the deleter in it.
+//! [`borrow`] and [`from_blob`] do without such a pointer's ownership.
 //! [`import`] and [`import_unversioned`] take such a pointer, whatever library made it: numbers in it are checked, and
 //! only that the memory is there must be believed.
 //!
@@ -26,8 +27,8 @@ pub use abi::{
     FLAG_READ_ONLY,
 };
 pub use dtypes::{from_dl, to_dl};
-pub use lend::{export, export_unversioned};
-pub use take::{import, import_unversioned};
+pub use lend::{data_pointer, export, export_unversioned};
+pub use take::{borrow, from_blob, import, import_unversioned};
 
 /// Why a tensor cannot be lent or taken.
 #[derive(Debug, Clone, thiserror::Error)]

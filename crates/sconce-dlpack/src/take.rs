@@ -1,13 +1,16 @@
 //! Tensors taken from others.
 #![allow(unsafe_code, reason = "what others lend is a pointer")]
 
+use std::ffi::c_void;
 use std::slice;
 
 use sconce_tensor::{DType, Device, Storage, Tensor};
 
 use crate::Error;
-use crate::abi::{CPU, DLManagedTensor, DLManagedTensorVersioned, DLTensor, VERSION};
-use crate::dtypes::from_dl;
+use crate::abi::{
+    CPU, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, VERSION,
+};
+use crate::dtypes::{from_dl, to_dl};
 
 /// More dimensions than any library has.
 const MAX_DIMS: i32 = 64;
@@ -46,22 +49,23 @@ impl<M: Managed> Drop for Owner<M> {
     }
 }
 
-/// The bytes that a lent tensor is a view of.
-struct Lent<M: Managed> {
-    _owner: Owner<M>,
+/// The bytes that a lent tensor is a view of, and what gives them back when it is dropped.
+struct Lent<O> {
+    _owner: O,
     start: *const u8,
     len: usize,
 }
 
-// SAFETY: the memory is only read, and DLPack lets consumers read it and call the deleter on any thread.
-unsafe impl<M: Managed> Send for Lent<M> {}
+// SAFETY: the memory is only read, and DLPack lets consumers read it and call the deleter on any thread; who calls
+// `from_blob` vouches for the same.
+unsafe impl<O> Send for Lent<O> {}
 // SAFETY: as above.
-unsafe impl<M: Managed> Sync for Lent<M> {}
+unsafe impl<O> Sync for Lent<O> {}
 
-impl<M: Managed> AsRef<[u8]> for Lent<M> {
+impl<O> AsRef<[u8]> for Lent<O> {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: whoever called `import` vouched that the memory that sizes and strides reach is there until the
-        // deleter is called, which is when `self` is dropped; `take` computed `start` and `len` of those.
+        // SAFETY: whoever called `import`, `borrow` or `from_blob` vouched that the memory that sizes and strides reach is
+        // there until the owner is dropped, which is when `self` is; `take` computed `start` and `len` of those.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -82,11 +86,7 @@ pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Result<Tensor, E
     // SAFETY: the caller vouches for the pointer; this field is the first in all versions.
     let version = unsafe { (*managed).version };
     let owner = Owner(managed);
-    if version.major != VERSION.major {
-        // The other fields may be anything else, but for the deleter, whose place never changes.
-        let found = format!("{}.{}", version.major, version.minor);
-        return Err(Error::Unsupported(format!("DLPack {found} is not known here")));
-    }
+    check_version(version)?;
     // SAFETY: the caller vouches for the pointer, and the structure is of a version that is known.
     let tensor = unsafe { &(*managed).dl_tensor };
     // SAFETY: the caller vouches for what it says.
@@ -111,9 +111,75 @@ pub unsafe fn import_unversioned(managed: *mut DLManagedTensor) -> Result<Tensor
     unsafe { take(tensor, owner) }
 }
 
+/// A tensor over what somebody lends, who keeps it: the deleter is not called.
+///
+/// # Errors
+/// As [`import`].
+///
 /// # Safety
-/// `tensor` is in the structure that `owner` has, and what it says of memory is so.
-unsafe fn take<M: Managed>(tensor: &DLTensor, owner: Owner<M>) -> Result<Tensor, Error> {
+/// `managed` points to a structure, and what its sizes and strides reach is memory that is there, and that nobody writes
+/// to while it is read, until the last tensor over it is dropped.
+pub unsafe fn borrow(managed: *const DLManagedTensorVersioned) -> Result<Tensor, Error> {
+    if managed.is_null() {
+        return Err(Error::Malformed("it is null".to_owned()));
+    }
+    // SAFETY: the caller vouches for the pointer; this field is the first in all versions.
+    check_version(unsafe { (*managed).version })?;
+    // SAFETY: the caller vouches for the pointer, and the structure is of a version that is known.
+    let tensor = unsafe { &(*managed).dl_tensor };
+    // SAFETY: the caller vouches for what it says.
+    unsafe { take(tensor, ()) }
+}
+
+/// A tensor over memory of the caller's, `torch.from_blob`: its first element is at `data`, its strides are in elements
+/// and may be negative. `owner` is dropped, on whatever thread, when the last tensor over the memory is, or here where
+/// there is none.
+///
+/// # Errors
+/// For dtypes that DLPack does not have, and numbers that contradict each other.
+///
+/// # Safety
+/// What sizes and strides reach is memory that is there, and that nobody writes to while it is read, until `owner` is
+/// dropped. `owner` may be dropped on any thread.
+pub unsafe fn from_blob<O: 'static>(
+    data: *mut c_void,
+    dtype: DType,
+    sizes: &[i64],
+    strides: Option<&[i64]>,
+    owner: O,
+) -> Result<Tensor, Error> {
+    let dl = to_dl(dtype).ok_or_else(|| {
+        Error::Unsupported(format!("memory of another library as a tensor of dtype {dtype}"))
+    })?;
+    if strides.is_some_and(|strides| strides.len() != sizes.len()) {
+        return Err(Error::Malformed("as many strides as sizes are needed".to_owned()));
+    }
+    let tensor = DLTensor {
+        data,
+        device: DLDevice { device_type: CPU, device_id: 0 },
+        ndim: i32::try_from(sizes.len()).unwrap_or(i32::MAX),
+        dtype: dl,
+        shape: sizes.as_ptr().cast_mut(),
+        strides: strides.map_or(std::ptr::null_mut(), |strides| strides.as_ptr().cast_mut()),
+        byte_offset: 0,
+    };
+    // SAFETY: sizes and strides are slices of that length, and the caller vouches for the memory.
+    unsafe { take(&tensor, owner) }
+}
+
+/// Whether the fields behind the version are those of this version.
+fn check_version(version: DLPackVersion) -> Result<(), Error> {
+    if version.major == VERSION.major {
+        return Ok(());
+    }
+    // The other fields may be anything else, but for the deleter, whose place never changes.
+    let found = format!("{}.{}", version.major, version.minor);
+    Err(Error::Unsupported(format!("DLPack {found} is not known here")))
+}
+
+/// # Safety
+/// `owner` keeps what `tensor` points to, and what it says of memory is so.
+unsafe fn take<O: 'static>(tensor: &DLTensor, owner: O) -> Result<Tensor, Error> {
     let malformed = |what: &str| Error::Malformed(what.to_owned());
     if tensor.device.device_type != CPU {
         let kind = tensor.device.device_type;
@@ -324,6 +390,38 @@ mod tests {
         other = lent(&[4], None, 0);
         other.version.major = 2;
         assert!(said(other).contains("DLPack 2.1 is not known here"));
+    }
+
+    #[test]
+    fn blobs_are_given_back_once_the_last_tensor_is_gone() {
+        use std::sync::Arc;
+        let (mut memory, owner) = ([1i32, 2, 3, 4, 5, 6], Arc::new(()));
+        let data = memory.as_mut_ptr().cast();
+        // SAFETY: the memory is the test's and outlives the tensors.
+        let blob = |dtype, sizes: &[i64], strides| unsafe {
+            from_blob(data, dtype, sizes, strides, Arc::clone(&owner))
+        };
+        // Column by column, as Fortran has it.
+        let tensor = blob(DType::Int32, &[2, 3], Some(&[1, 2])).unwrap();
+        assert_eq!(tensor.to_vec::<i32>().unwrap(), [1, 3, 5, 2, 4, 6]);
+        let part = tensor.select(0, 1).unwrap();
+        drop(tensor);
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(part);
+        assert!(blob(DType::QInt8, &[6], None).unwrap_err().to_string().contains("qint8"));
+        assert!(blob(DType::Int32, &[6], Some(&[1, 1])).is_err());
+        assert_eq!(Arc::strong_count(&owner), 1);
+    }
+
+    #[test]
+    fn what_is_borrowed_stays_the_lenders() {
+        let lent = Box::into_raw(lent(&[6], None, 0));
+        // SAFETY: the structure is there until the end of the test, longer than the tensor.
+        let tensor = unsafe { borrow(lent) }.unwrap();
+        assert_eq!(tensor.to_vec::<f32>().unwrap()[5], 5.0);
+        drop(tensor);
+        // SAFETY: nobody else gives it back.
+        unsafe { give_back(lent) };
     }
 
     #[test]

@@ -163,7 +163,7 @@ fn flag_words(flag: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<OsString>> {
 /// How many threads one operator may use.
 #[pyfunction]
 fn get_num_threads() -> usize {
-    sconce_kernels::num_threads()
+    sconce::run::num_threads()
 }
 
 /// Sets how many threads one operator may use, for the whole process.
@@ -172,7 +172,7 @@ fn get_num_threads() -> usize {
 fn set_num_threads(py: Python<'_>, n: isize) -> PyResult<()> {
     match usize::try_from(n) {
         Ok(count) if count > 0 => {
-            sconce_kernels::set_num_threads(count);
+            sconce::run::set_num_threads(count);
             Ok(())
         }
         _ => {

@@ -19,6 +19,7 @@ mod options;
 mod profile;
 mod program;
 mod session;
+mod session_handle;
 mod sink;
 mod value;
 
@@ -34,10 +35,12 @@ pub use program::prepare::Missing;
 pub use program::to_objects::{to_object, to_object_as};
 pub use sconce_kernels::Error as TensorError;
 pub use sconce_kernels::{
-    CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, set_ceiling, size_text,
-    uniform_in_place, vector_instructions,
+    CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, num_threads, set_ceiling,
+    set_num_threads, size_text, uniform_in_place, vector_instructions,
 };
 pub use session::Session;
+pub use session_handle::{Away, SessionHandle};
 pub use sink::{Silent, Sink};
+pub use value::plain::Plain;
 pub use value::shared::Shared;
 pub use value::{Dict, Future, IValue, List, Nested, Object, Text, Tuple};

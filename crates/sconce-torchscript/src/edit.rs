@@ -54,6 +54,20 @@ impl Module {
         Ok(())
     }
 
+    /// Switches this module and all below it to training, or to evaluation: `Module.train`, `Module.eval`. Modules without
+    /// the attribute `training` stay as they are.
+    ///
+    /// # Errors
+    /// As [`Self::attributes`].
+    pub fn train(&self, on: bool) -> Result<(), Error> {
+        for (_, module) in self.named_modules()? {
+            if let Ok(Value::Bool(_)) = module.attr("training") {
+                module.set_attr("training", Value::Bool(on))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes a method away from this module's class, and so from every module of that class.
     /// Functions that only the method called are not saved any more.
     ///

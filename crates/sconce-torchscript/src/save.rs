@@ -267,6 +267,21 @@ fn extra_files(loaded: &Loaded) -> Result<Vec<(String, Vec<u8>)>, Error> {
     records_under(loaded, "extra/", |name| name["extra/".len()..].to_owned())
 }
 
+impl Module {
+    /// An extra file of the archive (`_extra_files` of `torch.jit.save`); `None` where it has none of that name.
+    ///
+    /// # Errors
+    /// When the record is damaged.
+    pub fn extra_file(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        let loaded = self.lock();
+        let record = format!("extra/{name}");
+        match &loaded.archive {
+            Some(archive) if archive.contains(&record) => Ok(Some(archive.read(&record)?.to_vec())),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// What a traced module was traced with, as it is.
 fn traced_inputs(loaded: &Loaded) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut records = records_under(loaded, "traced_inputs/", str::to_owned)?;

@@ -66,6 +66,15 @@ pub enum Error {
     #[cfg(feature = "run")]
     #[error(transparent)]
     Run(#[from] sconce_runtime::Error),
+    /// A file that is no program was to be run.
+    #[cfg(feature = "run")]
+    #[error("{file} is not a TorchScript archive but: {}", .kind.description())]
+    NotAProgram {
+        /// The file.
+        file: String,
+        /// What it is.
+        kind: crate::FileKind,
+    },
     /// Tensors of running programs could not be made or read.
     #[cfg(feature = "run")]
     #[error(transparent)]
@@ -124,6 +133,8 @@ impl Error {
                 sconce_runtime::Error::Archive(error) => error.kind(),
                 _ => ErrorKind::Malformed,
             },
+            #[cfg(feature = "run")]
+            Error::NotAProgram { .. } => ErrorKind::NotACheckpoint,
             #[cfg(feature = "run")]
             Error::RunTensor(_) => ErrorKind::Caller,
         }

@@ -104,15 +104,53 @@
 //! ```
 
 pub use sconce_runtime::{
-    CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List, Missing,
-    Model, Need, Nested, Object, Options, Poll, ProfileEntry, Session, Shared, Silent, Sink,
-    Tensor as RunTensor, TensorError, Text, Tuple, arguments, from_object, lift_ceiling,
-    memory_left, needs, needs_of, normal_in_place, set_ceiling, size_text, to_object, to_object_as,
-    uniform_in_place, vector_instructions,
+    Away, CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List,
+    Missing, Model, Need, Nested, Object, Options, Plain, Poll, ProfileEntry, Session,
+    SessionHandle, Shared, Silent, Sink, Tensor as RunTensor, TensorError, Text, Tuple, arguments,
+    from_object, lift_ceiling, memory_left, needs, needs_of, normal_in_place, num_threads,
+    set_ceiling, set_num_threads, size_text, to_object, to_object_as, uniform_in_place,
+    vector_instructions,
 };
 
-use crate::export_program::Program;
+use crate::export_program::{Archive, Program};
 use crate::jit::Module;
+use crate::{FileKind, MapMode, Source};
+
+/// The program of a file, whatever wrote it: `torch.jit.save` or `torch.export.save`. Nothing in it runs.
+///
+/// ```
+/// use sconce::run::open_model;
+/// use sconce::Source;
+///
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// # let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/files/hand/lookalike");
+/// for name in ["classifier.pt", "shapes.pt2"] {
+///     let model = open_model(Source::open(format!("{folder}/{name}"))?)?;
+///     assert!(model.module().method("forward").is_ok());
+/// }
+/// let wrong = open_model(Source::open(format!("{other}/tensors.safetensors"))?).unwrap_err();
+/// assert!(wrong.to_string().contains("is not a TorchScript archive but: "));
+/// # Ok::<(), sconce::Error>(())
+/// ```
+///
+/// # Errors
+/// When the file cannot be read, is something else ([`crate::Error::NotAProgram`]), or has what cannot be run.
+pub fn open_model(source: Source) -> Result<Model, crate::Error> {
+    let kind = crate::try_identify(&source)?.kind;
+    match kind {
+        FileKind::Pt2 | FileKind::AotInductor => {
+            let options = crate::LoadOptions::new().map_mode(MapMode::CopyOnWrite);
+            let archive = Archive::from_source(source, &options)?;
+            let program = Program::of_archive(&archive, archive.model(None)?)?;
+            Ok(Model::of_program(&program)?)
+        }
+        // What a damaged archive looks like, its reader says best.
+        FileKind::TorchScript | FileKind::Zip => {
+            Ok(Model::new(crate::jit::LoadOptions::new().read(source)?))
+        }
+        kind => Err(crate::Error::NotAProgram { file: source.name().to_owned(), kind }),
+    }
+}
 
 /// Calls methods of a module: `module.forward(&[x.into()])`.
 ///

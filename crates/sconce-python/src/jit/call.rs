@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use sconce::jit::Method;
-use sconce::run::{Error, IValue, Session};
+use sconce::run::{Error, IValue, Plain, Session};
 
 use super::options;
-use super::values::{Plain, from_python, of_program, to_program, to_python};
+use super::values::{from_python, to_python};
 use crate::boundary::detached;
 use crate::error;
 
@@ -51,17 +51,14 @@ pub fn in_session(
     method: &str,
     arguments: Arguments,
 ) -> Result<Plain, Error> {
-    let positional = arguments.positional.into_iter().map(to_program);
+    let positional = arguments.positional.iter().map(Plain::to_program);
     let positional = positional.collect::<Result<Vec<IValue>, Error>>()?;
-    let mut named = Vec::with_capacity(arguments.named.len());
-    for (name, value) in arguments.named {
-        named.push((name, to_program(value)?));
-    }
-    let named: Vec<(&str, IValue)> =
-        named.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let named = arguments.named.iter().map(|(name, value)| Ok((&**name, value.to_program()?)));
+    let named = named.collect::<Result<Vec<(&str, IValue)>, Error>>()?;
     let result = session.call_with(method, &positional, &named)?;
     drop((positional, named));
-    of_program(result, module)
+    drop(arguments);
+    Plain::of_program(result, module)
 }
 
 /// Runs a program without the interpreter, and gives what it gave.

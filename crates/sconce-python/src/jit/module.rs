@@ -5,17 +5,16 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
-use sconce::export_program::{Archive, Program};
+use sconce::Tensor;
 use sconce::jit::{self, Method, Module, ScriptOptions, Value};
-use sconce::run::{Error, Model, needs};
-use sconce::source::{MapMode, Source};
-use sconce::{FileKind, LoadOptions, Tensor};
+use sconce::run::{Error, Model, Plain, needs, open_model};
+use sconce::source::Source;
 
 use super::call::{Arguments, in_session, run};
 use super::options::CallOptions;
 use super::pool;
 use super::session::PySession;
-use super::values::{Plain, to_python};
+use super::values::to_python;
 use crate::boundary::{detached, guarded, in_background};
 use crate::error;
 use crate::input::{Input, path_of};
@@ -125,48 +124,14 @@ impl ScriptModule {
 
     /// An attribute's value.
     fn value<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-        let plain = plain(self.module(), value, 0).map_err(|what| error::unsupported(py, what))?;
-        to_python(py, plain)
+        let plain = Plain::of_attribute(value, self.module());
+        to_python(py, plain.map_err(|failed| error::of_run(py, failed, &self.name))?)
     }
 }
 
 /// The module as an archive.
 fn archive_of(module: &Module) -> Result<Vec<u8>, jit::Error> {
     jit::SaveOptions::new().save_to(module, Vec::new())
-}
-
-/// A value of the archive.
-fn plain(module: &Module, value: &Value, depth: usize) -> Result<Plain, String> {
-    if depth > 200 {
-        return Err("an attribute that is nested too deeply, or holds itself".to_owned());
-    }
-    let child = |id| plain(module, &module.child(id), depth + 1);
-    Ok(match value {
-        Value::None => Plain::None,
-        Value::Bool(value) => Plain::Bool(*value),
-        Value::Int(value) => Plain::Int(*value),
-        Value::Float(value) => Plain::Float(*value),
-        Value::Complex(re, im) => Plain::Complex(*re, *im),
-        Value::Str(text) => Plain::Str(text.to_string()),
-        Value::Device(name) => Plain::Device(name.to_string()),
-        Value::Tensor(tensor) => Plain::Tensor(tensor.clone()),
-        Value::List { items, .. } => {
-            Plain::List(items.iter().map(|&id| child(id)).collect::<Result<_, _>>()?)
-        }
-        Value::Tuple(items) => {
-            Plain::Tuple(items.iter().map(|&id| child(id)).collect::<Result<_, _>>()?)
-        }
-        Value::Dict { entries, .. } => {
-            let pair = |&(key, value): &_| Ok((child(key)?, child(value)?));
-            Plain::Dict(entries.iter().map(pair).collect::<Result<_, String>>()?)
-        }
-        Value::Object(object) => {
-            let class =
-                module.with_program(|program| program.unit().class(object.class).name.to_string());
-            Plain::Object(class, Vec::new())
-        }
-        _ => return Err("an attribute of this kind".to_owned()),
-    })
 }
 
 #[pymethods]
@@ -494,42 +459,13 @@ pub fn _jit_load(
         let options =
             CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), optimize, strict)?;
         let input = Input::new(f)?;
-        let model = detached(py, || open(&input))?;
+        let model = detached(py, || open_model(input.source(map_mode(true))?))?;
         let name = input.name();
         match model {
-            Ok(Loaded::Model(model)) => {
-                Ok(ScriptModule::new(model, options, Origin::File(input), name))
-            }
-            Ok(Loaded::Other(kind)) => {
-                let what =
-                    format!("{name} is not a TorchScript archive but: {}", kind.description());
-                Err(error::plain(py, "FormatError", what))
-            }
+            Ok(model) => Ok(ScriptModule::new(model, options, Origin::File(input), name)),
             Err(failed) => Err(error::of_library(py, failed, &name)),
         }
     })
-}
-
-enum Loaded {
-    Model(Model),
-    Other(FileKind),
-}
-
-fn open(input: &Input) -> Result<Loaded, sconce::Error> {
-    let source = input.source(map_mode(true))?;
-    match sconce::try_identify(&source)?.kind {
-        FileKind::Pt2 | FileKind::AotInductor => {
-            let options = LoadOptions::new().map_mode(MapMode::CopyOnWrite);
-            let archive = Archive::from_source(source, &options)?;
-            let program = Program::of_archive(&archive, archive.model(None)?)?;
-            Ok(Loaded::Model(Model::of_program(&program)?))
-        }
-        // What a damaged archive looks like, its reader says best.
-        FileKind::TorchScript | FileKind::Zip => {
-            Ok(Loaded::Model(Model::new(jit::LoadOptions::new().read(source)?)))
-        }
-        other => Ok(Loaded::Other(other)),
-    }
 }
 
 /// Compiles Python source: a function or ``torch.nn.Module`` of a file, or of a text.

@@ -1,36 +1,21 @@
 //! Explicit sessions: calls that see what earlier calls changed, on one thread.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, ThreadId};
-
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use sconce::run::{Error, Model, Session};
+use sconce::run::{Away, Error, Model, SessionHandle};
 
 use super::call::{Arguments, in_session, run};
 use super::module::ScriptModule;
 use super::options::CallOptions;
-use super::pool;
 use crate::boundary::{detached, guarded};
 use crate::error;
-
-thread_local! {
-    /// The sessions of this thread that are open.
-    static OPEN: RefCell<HashMap<u64, Session>> = RefCell::default();
-}
-
-/// Sessions that were let go of on another thread than theirs, until theirs comes by.
-static LEFT: Mutex<Vec<(ThreadId, u64)>> = Mutex::new(Vec::new());
 
 /// A module with a memory: calls see what earlier calls changed. It stays on the thread that made it.
 #[pyclass(frozen, weakref, module = "sconce.jit", name = "Session")]
 pub struct PySession {
     module: Py<ScriptModule>,
     name: String,
-    id: u64,
-    thread: ThreadId,
+    session: SessionHandle,
 }
 
 impl PySession {
@@ -41,18 +26,16 @@ impl PySession {
         options: CallOptions,
         py: Python<'_>,
     ) -> PyResult<Self> {
-        let id = pool::next_id();
-        let made = detached(py, || -> Result<(), Error> {
-            bury();
-            let mut session = model.session(options.of_session())?;
+        let made = detached(py, || -> Result<SessionHandle, Error> {
+            let handle = SessionHandle::new(model, options.of_session())?;
             if let Some(seed) = options.seed {
-                session.manual_seed(seed);
+                // It was made here a moment ago.
+                let _ = handle.with(|session| session.manual_seed(seed));
             }
-            OPEN.with_borrow_mut(|open| open.insert(id, session));
-            Ok(())
+            Ok(handle)
         })?;
-        made.map_err(|failed| error::of_run(py, failed, name))?;
-        Ok(PySession { module, name: name.to_owned(), id, thread: thread::current().id() })
+        let session = made.map_err(|failed| error::of_run(py, failed, name))?;
+        Ok(PySession { module, name: name.to_owned(), session })
     }
 
     fn call<'py>(
@@ -63,51 +46,31 @@ impl PySession {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || {
-            if thread::current().id() != self.thread {
-                let what = "a session belongs to the thread that made it: make one on this thread";
-                return Err(error::plain(py, "ScriptError", what));
+            if !self.session.is_here() {
+                return Err(away(py, Away::OtherThread));
             }
             let owner = self.module.get();
             let known = owner.method(py, method)?;
             let arguments = Arguments::new(known.as_ref(), args, kwargs)?;
-            let taken = detached(py, || OPEN.with_borrow_mut(|open| open.contains_key(&self.id)))?;
-            if !taken {
-                return Err(error::plain(py, "ScriptError", "the session is closed"));
-            }
-            run(py, &self.name, || {
-                let Some(mut session) = OPEN.with_borrow_mut(|open| open.remove(&self.id)) else {
-                    return Err(Error::Arguments("the session is closed".to_owned()));
-                };
+            let mut found = Ok(());
+            let result = run(py, &self.name, || {
                 let module = owner.model().module();
-                let result = in_session(&mut session, module, method, arguments);
-                OPEN.with_borrow_mut(|open| open.insert(self.id, session));
-                result
-            })
+                let called =
+                    self.session.with(|session| in_session(session, module, method, arguments));
+                called.unwrap_or_else(|away| {
+                    found = Err(away);
+                    Err(Error::Arguments(away.to_string()))
+                })
+            });
+            found.map_err(|why| away(py, why))?;
+            result
         })
     }
 }
 
-/// Drops the sessions of this thread that others let go of.
-fn bury() {
-    let here = thread::current().id();
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    let mine: Vec<u64> =
-        left.iter().filter(|(thread, _)| *thread == here).map(|&(_, id)| id).collect();
-    left.retain(|(thread, _)| *thread != here);
-    drop(left);
-    for id in mine {
-        drop(OPEN.with_borrow_mut(|open| open.remove(&id)));
-    }
-}
-
-impl Drop for PySession {
-    fn drop(&mut self) {
-        if thread::current().id() == self.thread {
-            drop(OPEN.with_borrow_mut(|open| open.remove(&self.id)));
-        } else {
-            LEFT.lock().unwrap_or_else(PoisonError::into_inner).push((self.thread, self.id));
-        }
-    }
+/// `ScriptError` of a session that cannot be used.
+fn away(py: Python<'_>, why: Away) -> PyErr {
+    error::plain(py, "ScriptError", why.to_string())
 }
 
 #[pymethods]
@@ -147,12 +110,7 @@ impl PySession {
 
     /// Ends the session.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if thread::current().id() != self.thread {
-            let what = "a session belongs to the thread that made it";
-            return Err(error::plain(py, "ScriptError", what));
-        }
-        drop(OPEN.with_borrow_mut(|open| open.remove(&self.id)));
-        Ok(())
+        self.session.close().map_err(|why| away(py, why))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -4,6 +4,7 @@ pub(crate) mod convert;
 pub(crate) mod dict;
 pub(crate) mod drop_values;
 pub(crate) mod equality;
+pub(crate) mod plain;
 pub(crate) mod shared;
 pub(crate) mod str_value;
 pub(crate) mod tensor_text;

@@ -1,0 +1,3 @@
+module sconce.example/run
+
+go 1.19
