@@ -52,7 +52,8 @@ fn verb(
 ) -> PyResult<(Input, Called)> {
     let input = Input::new(f)?;
     let (word, source) = input.as_word();
-    let mut words: Vec<OsString> = vec![name.into()];
+    // What the command would remark on standard error is in the document.
+    let mut words: Vec<OsString> = vec![name.into(), "--quiet".into()];
     words.extend(flags.iter().map(OsString::from));
     words.extend(["--".into(), word]);
     let called = in_background(py, move || sconce_cli::call(words, source))?;
