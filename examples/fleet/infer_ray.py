@@ -58,11 +58,11 @@ def main():
     parser.add_argument("--batch", type=int, default=512, help="rows a call")
     options = parser.parse_args()
     model, out, started = os.path.abspath(options.model), job.new_folder(options.out), time.monotonic()
-    for module in (job, schema):  # Workers need not have them.
-        ray.cloudpickle.register_pickle_by_value(module)
+    ray.cloudpickle.register_pickle_by_value(schema)  # Workers need not have it.
     pool = {"compute": ActorPoolStrategy(size=options.actors), "num_cpus": 1, "fn_constructor_args": (model, options.column)}
     rows = ray.data.read_parquet([os.path.abspath(rows) for rows in options.rows], columns=["id", options.column])
     rows.map_batches(Infer, batch_format="pyarrow", batch_size=options.batch, **pool).write_parquet(out)
+    ray.shutdown()
     job.end(out, schema.INFERRED, started, options, "rows")
 
 

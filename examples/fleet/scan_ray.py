@@ -44,8 +44,7 @@ def one_pass(worker, arguments, paths, out, actors, batch):
 
 
 def two_passes(worker, paths, out, options, *more):
-    """A row for every path. Files without one after the first pass killed their worker, or were beside one that did:
-    each is looked at once more, alone and in a process of its own."""
+    """A row for every path. Files of a worker that died have none at first: once more, alone, each in a process."""
     for module in (job, schema):  # Workers need not have them.
         ray.cloudpickle.register_pickle_by_value(module)
     marks = os.path.join(out, "_tried")
@@ -55,6 +54,7 @@ def two_passes(worker, paths, out, options, *more):
         one_pass(worker, (os.path.join(marks, "second"), True, *more), lost, out, min(options.actors, len(lost)), 1)
         job.write_lost(job.without_row(lost, out, worker.columns), out, worker.columns)
     shutil.rmtree(marks)
+    ray.shutdown()  # What workers print would come behind the last line.
 
 
 def main():
