@@ -9,6 +9,7 @@ import sys
 import time
 
 import job
+import paths
 import ray
 import scan_ray
 import schema
@@ -52,16 +53,15 @@ class Convert(scan_ray.Scan):
 
 
 def main():
-    parser = job.parser(__doc__)
-    job.add_files(parser)
+    parser = job.add_files(job.parser(__doc__))
     parser.add_argument("--to", required=True, help="the folder of the new files, on storage that all workers mount")
     parser.add_argument("--take", help="the part of each file to convert, such as state_dict")
     options = parser.parse_args()
-    paths, out, started = job.files(options.files), job.new_folder(options.out), time.monotonic()
-    root = os.path.commonpath(list(map(os.path.dirname, paths)))
+    files, out, started = paths.listed(options.files), job.new_folder(options.out), time.monotonic()
+    root = os.path.commonpath(list(map(os.path.dirname, files)))
     flags = {"take": options.take} if options.take else {}
     ray.cloudpickle.register_pickle_by_value(scan_ray)
-    scan_ray.two_passes(Convert, paths, out, options, root, os.path.abspath(options.to), flags)
+    scan_ray.two_passes(Convert, files, out, options, root, os.path.abspath(options.to), flags)
     job.end(out, Convert.columns, started, options)
 
 

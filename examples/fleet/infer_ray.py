@@ -8,37 +8,41 @@ import time
 
 import job
 import numpy as np
+import paths
 import pyarrow as pa
+import pyarrow.parquet as pq
 import ray
 import schema
 from ray.data import ActorPoolStrategy
 
 
 class Infer:
-    """A worker: it loads the program when it starts, by path. Workers of one node share the mapped file."""
-
-    def __init__(self, path, column):
+    """A worker: it loads the program when it starts, by path. Workers of one machine share the mapped file."""
+    def __init__(self, path, column, batch):
         import sconce
 
         sconce.set_num_threads(1)  # Ray gives an actor one processor, and says so to OpenMP only.
         self.model = sconce.jit.load(path, max_seconds=60)
-        self.column = column
+        self.column, self.batch = column, batch
 
-    def __call__(self, batch):
-        ids, rows = batch["id"].to_pylist(), batch[self.column].to_pylist()
+    def __call__(self, groups):
+        for path, group in zip(groups["path"].to_pylist(), groups["group"].to_pylist()):
+            rows = pq.ParquetFile(path).read_row_group(group, columns=["id", self.column])
+            yield from (self.table(*batch.to_pydict().values()) for batch in rows.to_batches(self.batch))
+
+    def table(self, ids, rows):
+        none, true = pa.nulls(len(ids), pa.string()), pa.array([True] * len(ids))
         try:
-            results = self.results(rows)
+            columns = [pa.array(ids, pa.int64()), true, none, none, self.results(rows)]
+            return pa.Table.from_arrays(columns, schema=schema.INFERRED)
         except Exception:  # One row of these is bad: each alone says which.
             return pa.Table.from_pylist([self.row(*row) for row in zip(ids, rows)], schema.INFERRED)
-        none = pa.nulls(len(ids), pa.string())
-        columns = [pa.array(ids, pa.int64()), pa.array([True] * len(ids)), none, none, results]
-        return pa.Table.from_arrays(columns, schema=schema.INFERRED)
 
     def results(self, rows):
-        """What the program makes of rows, one list a row. The array is a copy: nothing refers to the map."""
+        """A list for each row. The array is a copy: nothing refers to the map."""
         made = np.array(self.model(np.asarray(rows, np.float32)), np.float32).reshape(len(rows), -1)
         ends = np.arange(len(rows) + 1, dtype=np.int32) * made.shape[1]
-        return pa.ListArray.from_arrays(ends, made.ravel())
+        return pa.ListArray.from_arrays(ends, made.ravel(), type=schema.INFERRED.field("result").type)
 
     def row(self, number, row):
         import sconce
@@ -51,18 +55,14 @@ class Infer:
 
 
 def main():
-    parser = job.parser(__doc__)
-    parser.add_argument("model", help="what torch.jit.save or torch.export.save wrote")
-    parser.add_argument("rows", nargs="+", help="Parquet files or folders, with columns `id` and --column")
-    parser.add_argument("--column", default="x", help="lists of numbers, as long as the program wants them")
-    parser.add_argument("--batch", type=int, default=512, help="rows a call")
-    options = parser.parse_args()
-    model, out, started = os.path.abspath(options.model), job.new_folder(options.out), time.monotonic()
+    options = job.add_rows(job.parser(__doc__)).parse_args()
+    out, started = job.new_folder(options.out), time.monotonic()
     ray.cloudpickle.register_pickle_by_value(schema)  # Workers need not have it.
-    pool = {"compute": ActorPoolStrategy(size=options.actors), "num_cpus": 1, "fn_constructor_args": (model, options.column)}
-    rows = ray.data.read_parquet([os.path.abspath(rows) for rows in options.rows], columns=["id", options.column])
-    rows.map_batches(Infer, batch_format="pyarrow", batch_size=options.batch, **pool).write_parquet(out)
-    ray.shutdown()
+    model = (os.path.abspath(options.model), options.column, options.batch)
+    pool = {"compute": ActorPoolStrategy(size=options.actors), "num_cpus": 1, "fn_constructor_args": model}
+    groups = ray.data.from_items(paths.groups(options.rows))
+    groups.map_batches(Infer, batch_format="pyarrow", batch_size=1, **pool).write_parquet(out)
+    ray.shutdown()  # What workers print would come behind the last line.
     job.end(out, schema.INFERRED, started, options, "rows")
 
 

@@ -1,4 +1,4 @@
-"""What the scripts share: their command lines, which files they mean, and the line at the end."""
+"""What the scripts share: their command lines, the marks of what was begun, and the line at the end."""
 
 import argparse
 import hashlib
@@ -24,6 +24,16 @@ def add_files(options):
     """The options of scripts that take files."""
     options.add_argument("files", nargs="+", help="files, folders, or Parquet files with a column `path`")
     options.add_argument("--isolate", action="store_true", help="look at each file in a process of its own from the start")
+    return options
+
+
+def add_rows(options):
+    """The options of scripts that take a program and rows for it."""
+    options.add_argument("model", help="what torch.jit.save or torch.export.save wrote")
+    options.add_argument("rows", nargs="+", help="Parquet files or folders, with columns `id` and --column")
+    options.add_argument("--column", default="x", help="lists of numbers, as long as the program wants them")
+    options.add_argument("--batch", type=int, default=512, help="rows a call")
+    return options
 
 
 def new_folder(out):
@@ -35,30 +45,18 @@ def new_folder(out):
     return out
 
 
-def files(words):
-    """Absolute paths, each once: of files, of all files of folders, and of the column `path` of Parquet files."""
-    found = []
-    for word in words:
-        if word.endswith(".parquet"):
-            found += pq.read_table(word, columns=["path"])["path"].to_pylist()
-        elif os.path.isdir(word):
-            found += sorted(os.path.join(home, name) for home, _, names in os.walk(word) for name in names)
-        else:
-            found.append(word)
-    if not found:
-        sys.exit("error: there are no files")
-    return list(dict.fromkeys(map(os.path.abspath, found)))
-
-
-def first_try(marks, paths):
-    """Whether no worker has begun with these before: one that did has died. `marks` is a folder that all mount."""
+def may_try(marks, paths):
+    """Whether to begin with these: once with many, thrice with one. Who began before and did not end has died. `marks`
+    is a folder that all workers mount."""
     os.makedirs(marks, exist_ok=True)
     name = hashlib.sha256("\0".join(paths).encode()).hexdigest()
-    try:
-        open(os.path.join(marks, name), "x").close()
-    except FileExistsError:
-        return False
-    return True
+    for number in range(3 if len(paths) == 1 else 1):
+        try:
+            open(os.path.join(marks, f"{name}-{number}"), "x").close()
+            return True
+        except FileExistsError:
+            pass
+    return False
 
 
 def without_row(paths, out, schema):

@@ -8,6 +8,7 @@ import shutil
 import time
 
 import job
+import paths
 import pyarrow as pa
 import ray
 import schema
@@ -28,7 +29,7 @@ class Scan:
     def __call__(self, batch):
         paths = batch["path"].to_pylist()
         # Ray tries again without end. What killed a worker is left to the second pass.
-        if not job.first_try(self.marks, paths):
+        if not job.may_try(self.marks, paths):
             return self.columns.empty_table()
         return pa.Table.from_pylist([self.row(path) for path in paths], self.columns)
 
@@ -58,11 +59,9 @@ def two_passes(worker, paths, out, options, *more):
 
 
 def main():
-    parser = job.parser(__doc__)
-    job.add_files(parser)
-    options = parser.parse_args()
-    paths, out, started = job.files(options.files), job.new_folder(options.out), time.monotonic()
-    two_passes(Scan, paths, out, options)
+    options = job.add_files(job.parser(__doc__)).parse_args()
+    files, out, started = paths.listed(options.files), job.new_folder(options.out), time.monotonic()
+    two_passes(Scan, files, out, options)
     job.end(out, Scan.columns, started, options)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import job
+import paths
 import schema
 from pyspark.sql import SparkSession
 
@@ -24,7 +25,7 @@ def scan(marks, apart):
         for batch in batches:
             paths = list(batch["path"])
             # Spark tries four times. What killed a worker is left to the second pass.
-            if job.first_try(marks, paths):
+            if job.may_try(marks, paths):
                 found = [schema.scan_row(path, apart) for path in paths]
                 yield pandas.DataFrame(found, columns=schema.SCANNED.names, dtype=object)
 
@@ -38,11 +39,10 @@ def one_pass(spark, paths, out, marks, apart, parts):
 
 
 def main():
-    parser = job.parser(__doc__)
-    job.add_files(parser)
+    parser = job.add_files(job.parser(__doc__))
     parser.add_argument("--master", help="where Spark is; without it, here")
     options = parser.parse_args()
-    paths, out, started = job.files(options.files), job.new_folder(options.out), time.monotonic()
+    files, out, started = paths.listed(options.files), job.new_folder(options.out), time.monotonic()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Spark on this machine tries a part again, too, if it is told so.
     builder = SparkSession.builder.master(options.master or f"local[{options.actors},4]").appName("scan")
@@ -50,9 +50,9 @@ def main():
     for module in (job, schema):
         spark.sparkContext.addPyFile(module.__file__)
     marks = os.path.join(out, "_tried")
-    one_pass(spark, paths, out, os.path.join(marks, "first"), options.isolate, 4 * options.actors)
+    one_pass(spark, files, out, os.path.join(marks, "first"), options.isolate, 4 * options.actors)
     # Files whose worker died, and their neighbours: each alone, in a process of its own.
-    lost = job.without_row(paths, out, schema.SCANNED)
+    lost = job.without_row(files, out, schema.SCANNED)
     if lost:
         one_pass(spark, lost, out, os.path.join(marks, "second"), True, len(lost))
         job.write_lost(job.without_row(lost, out, schema.SCANNED), out, schema.SCANNED)

@@ -4,6 +4,12 @@ import time
 
 import pyarrow as pa
 
+
+def list_of(kind):
+    """A list with the name inside that Parquet gives it, so that what is read has the type of what was written."""
+    return pa.list_(pa.field("element", kind))
+
+
 # A file that was looked at. Fixed: left to the data, a column of nothing but null has another type in each part.
 SCANNED = pa.schema([
     ("path", pa.string()),
@@ -14,7 +20,7 @@ SCANNED = pa.schema([
     ("bytes", pa.int64()),
     ("tensors", pa.int64()),
     ("numel", pa.int64()),
-    ("not_allowed", pa.list_(pa.string())),
+    ("not_allowed", list_of(pa.string())),
     ("seconds", pa.float64()),
 ])  # fmt: skip
 # The same in Spark's words.
@@ -30,7 +36,7 @@ INFERRED = pa.schema([
     ("ok", pa.bool_()),
     ("error_type", pa.string()),
     ("error", pa.string()),
-    ("result", pa.list_(pa.float32())),
+    ("result", list_of(pa.float32())),
 ])  # fmt: skip
 
 # What a file that nobody vouches for may take, in a process of its own.
