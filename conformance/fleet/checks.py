@@ -36,6 +36,7 @@ class Ran:
     """A script that ended: its code, the numbers of its last line, and its table."""
 
     def __init__(self, scratch, name, columns, *words):
+        self.name = name
         self.out = os.path.join(scratch, "out-" + re.sub(r"\W", "-", " ".join((name, *map(os.path.basename, words)))))
         command = [sys.executable, EXAMPLES / name, "--out", self.out, "--actors", str(WORKERS), *words]
         started = time.monotonic()
@@ -58,8 +59,7 @@ class Ran:
 
 def scanned(ran, paths, killed, dead=()):
     """Rows are what `sconce.scan` gives here."""
-    name = ran.out.rpartition("out-")[2][:9]
-    rows = ran.by("path")
+    name, rows = ran.name, ran.by("path")
     check(f"{name}: a row for each of {len(paths)} files", sorted(row["path"] for row in ran.rows) == sorted(paths))
     differ = []
     for path in paths:
@@ -144,7 +144,7 @@ def check_infer(scratch, count):
     found = ran.by("id")
     check(f"infer_ray.py: a row for each of {count + 2}", sorted(row["id"] for row in ran.rows) == list(range(count + 2)))
     bad = {number for number, row in found.items() if not row["ok"]}
-    check("infer_ray.py: two bad rows", bad == {count, count + 1} and ran.failed == 2, found[count]["error"])
+    check("infer_ray.py: two bad rows", bad == {count, count + 1} and ran.failed == 2, found[count]["error"].splitlines()[0])
     with torch.no_grad():
         expected = model(values).numpy()
     ours = np.array([found[number]["result"] for number in range(count)], np.float32)
