@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     print(f"sconce {sconce.__version__}, load {os.getloadavg()[0]:.1f}")
-    paths = check_scans(options.scratch, 3000 if options.whole else 300, options.whole)
+    paths = check_scans(options.scratch, 3000 if options.whole else 160, options.whole)
     check_convert(options.scratch, paths)
     check_infer(options.scratch, 20_000 if options.whole else 4_000)
     print(f"{len(wrong)} wrong")
