@@ -84,11 +84,12 @@ def check_scans(scratch, count, whole):
         plain = Ran(scratch, "scan_ray.py", schema.SCANNED, made.list_of(paths, os.path.join(scratch, "plain.parquet")))
         scanned(plain, paths, ())
         check("scan_ray.py: over 50 files/s, its start included", plain.speed > 50, plain.speed)
-        started = time.perf_counter()
+        # Time of the processor: others may use it, too.
+        started = time.process_time()
         for path in paths:
             schema.scan_row(path, False)
-        speed = len(paths) / (time.perf_counter() - started)
-        check("in one process: over 500 files/s", speed > 500, round(speed))
+        speed = len(paths) / (time.process_time() - started)
+        check("in one process: over 500 files a second of its time", speed > 500, round(speed))
     for script in ("scan_ray.py", "scan_spark.py"):
         killed = made.named(folder, f"kills-scan-{script}.pt", f"kills-all-{script}.pt")
         once = made.named(folder, f"kills-once-{script}.pt")
