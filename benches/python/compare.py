@@ -120,31 +120,44 @@ def save(folder, value):
     return path
 
 
+def spent():
+    """Seconds that this thread ran and that it waited for a core, as Linux counts them."""
+    with open(f"/proc/self/task/{threading.get_native_id()}/schedstat") as file:
+        return np.array(file.read().split()[:2], float) / 1e9
+
+
 def threads(folder):
-    """Two threads that call one model of some 10 ms, each operator on one thread."""
+    """Two threads that call one model of some 10 ms, each operator on one thread. How long both take depends on who else
+    has the cores; so what counts is how long a call runs, and whether a thread does anything but run or wait for a core."""
     path = network(folder, 1024, 1536, 1536, 1024)
     sconce.set_num_threads(1)
     model, array = sconce.jit.load(path), np.ones((64, 1024), np.float32)
-    model(array)
 
-    def work(each=8):
-        for _ in range(each):
+    def together(count, each=16):
+        found, ready = [], threading.Barrier(count)
+
+        def work():
             model(array)
+            ready.wait()
+            before, started = spent(), time.perf_counter()
+            for _ in range(each):
+                model(array)
+            wall, (ran, waited) = time.perf_counter() - started, spent() - before
+            found.append((ran / each, (ran + waited) / wall, wall / each))
 
-    def together(count):
-        started = time.perf_counter()
         workers = [threading.Thread(target=work) for _ in range(count)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
-        return (time.perf_counter() - started) / count
+        return np.mean(found, 0)
 
-    turns = [(together(1), together(2)) for _ in range(31)]
-    one, two = (statistics.median(times) for times in zip(*turns))
-    # On a machine that others use, too, the quickest turns are those that had both cores.
-    quickest = min(one for one, _ in turns) / min(two for _, two in turns)
-    show(f"two threads that call one model of {1e3 * one / 8:.1f} ms", f"{one / two:.2f} times one, quickest {quickest:.2f} ({CORES} cores)")
+    turns = [(together(1), together(2)) for _ in range(15)]
+    one, two = (np.median(times, 0) for times in zip(*turns))
+    show("a call's time of a core, with one thread and with two", f"{1e3 * one[0]:.2f} ms, {1e3 * two[0]:.2f} ms")
+    show("the part in which two threads ran or waited for cores", f"{100 * two[1]:.1f} %")
+    show("two threads: calls, on cores of their own", f"{2 * two[1] * one[0] / two[0]:.2f} times those of one")
+    show("the same as it was here", f"{2 * one[2] / two[2]:.2f} ({CORES} cores)")
 
 
 # What is resident after each of so many threads has called the model and keeps its session.
