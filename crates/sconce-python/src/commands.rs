@@ -10,7 +10,7 @@ use sconce_cli::Called;
 
 use crate::boundary::{detached, guarded, in_background};
 use crate::error;
-use crate::input::{Input, path_of};
+use crate::input::{Input, check_folder_of, path_of};
 use crate::objects::python_class;
 
 /// Says what a file is, by its content.
@@ -52,7 +52,8 @@ fn verb(
 ) -> PyResult<(Input, Called)> {
     let input = Input::new(f)?;
     let (word, source) = input.as_word();
-    let mut words: Vec<OsString> = vec![name.into()];
+    // What the command would remark on standard error is in the document.
+    let mut words: Vec<OsString> = vec![name.into(), "--quiet".into()];
     words.extend(flags.iter().map(OsString::from));
     words.extend(["--".into(), word]);
     let called = in_background(py, move || sconce_cli::call(words, source))?;
@@ -123,6 +124,7 @@ fn convert(
         let input = Input::new(src)?;
         let (word, source) = input.as_word();
         let out = path_of(dst)?.ok_or_else(|| PyTypeError::new_err("dst is a path"))?;
+        check_folder_of(py, &out)?;
         let mut words: Vec<OsString> = vec!["convert".into()];
         if overwrite {
             words.push("--force".into());

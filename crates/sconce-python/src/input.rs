@@ -95,6 +95,20 @@ pub fn path_of(f: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     is_path.then(|| f.extract::<PathBuf>()).transpose()
 }
 
+/// Where something is to be written: that its folder is there. That it is not is the system's error, as on reading.
+pub fn check_folder_of(py: Python<'_>, path: &Path) -> PyResult<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => match fs::metadata(folder) {
+            Ok(_) => Ok(()),
+            Err(failed) => match failed.raw_os_error() {
+                Some(code) => Err(error::os_error(py, code, &path.to_string_lossy())),
+                None => Err(failed.into()),
+            },
+        },
+        _ => Ok(()),
+    }
+}
+
 /// A copy of what is bytes-like.
 fn bytes_of(f: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
     if let Ok(bytes) = f.cast::<pyo3::types::PyBytes>() {

@@ -302,3 +302,26 @@ def test_nothing_leaks(programs, digits):
     for _ in range(2000):
         sconce.load(digits)
     assert _resident() - before < 4 << 20
+
+
+def test_dir_has_what_the_program_has(programs):
+    names = dir(sconce.jit.load(programs))
+    assert {"forward", "spin", "linear", "training", "named_parameters", "__call__"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_tensors_of_torch_of_every_kind(programs):
+    same = sconce.jit.script("import torch\ndef same(x: torch.Tensor):\n    return x\n")
+    made = torch.arange(6.0).reshape(2, 3)
+    kinds = [made, made.t(), made[:, ::2], made.expand(4, 2, 3), made.clone().requires_grad_(), torch.nn.Parameter(made),
+             made.as_subclass(type("Sub", (torch.Tensor,), {})), torch.zeros(0, 3), torch.tensor(2.0), made > 2, made.long()]
+    complex_numbers = torch.view_as_complex(torch.randn(3, 2))
+    kinds += [complex_numbers, complex_numbers.conj(), complex_numbers.conj().imag]
+    for given in kinds:
+        expected = given.detach().resolve_conj().resolve_neg().as_subclass(torch.Tensor)
+        assert torch.equal(same(given).torch(), expected)
+    for kind in (torch.bfloat16, torch.float16, torch.uint16, torch.float8_e4m3fn):
+        assert same(made.to(kind)).dtype == str(kind)
+    for given in (made.to("meta"), made.to_sparse(), torch.quantize_per_tensor(made, 0.1, 0, torch.qint8)):
+        with pytest.raises(sconce.UnsupportedError):
+            same(given)

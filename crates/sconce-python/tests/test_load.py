@@ -14,6 +14,7 @@ import safetensors.numpy
 import torch
 
 import sconce
+from conftest import ROOT
 
 
 def same(ours, theirs):
@@ -144,6 +145,49 @@ def test_verbs_are_those_of_the_command(digits, tmp_path):
         sconce.scan(digits, isolate=True, max_seconds=0.0001)
     version = subprocess.run([*command, "--version"], capture_output=True, check=True, text=True).stdout
     assert version == f"sconce {sconce.__version__}\n"
+
+
+@pytest.mark.parametrize("bad", ["cut", "folder", "missing", "other", "bytes"])
+def test_what_is_wrong_is_the_same_in_another_process(bad, tmp_path, digits):
+    data = open(digits, "rb").read()
+    (tmp_path / "cut").write_bytes(data[:5000])
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    file = data[:5000] if bad == "bytes" else str(tmp_path / bad)
+    with pytest.raises((sconce.SconceError, OSError)) as here:
+        sconce.scan(file)
+    with pytest.raises((sconce.SconceError, OSError)) as apart:
+        sconce.scan(file, isolate=True)
+    assert type(apart.value) is type(here.value) and str(apart.value) == str(here.value)
+    assert apart.value.__dict__ == here.value.__dict__
+
+
+def test_the_other_process_has_a_limit(digits):
+    with pytest.raises(sconce.MemoryLimitError) as caught:
+        sconce.scan(digits, isolate=True, max_memory="12MiB")
+    assert caught.value.limit == "memory"
+
+
+def test_scan_says_nothing_on_the_streams(capfd):
+    for file in sorted((ROOT / "fixtures" / "files" / "bad").iterdir()):
+        try:
+            sconce.scan(file)
+        except (sconce.SconceError, OSError):
+            pass
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_that_is_not_there(digits, classifier, tmp_path):
+    missing = tmp_path / "missing"
+    for write in (
+        lambda: sconce.save({"x": 1}, missing / "x.pt"),
+        lambda: sconce.save({"x": np.ones(2)}, missing / "x.safetensors"),
+        lambda: sconce.convert(digits, missing / "x.safetensors", take="state_dict"),
+        lambda: sconce.jit.load(classifier).save(missing / "x.pt"),
+    ):
+        with pytest.raises(FileNotFoundError) as caught:
+            write()
+        assert caught.value.filename.startswith(str(missing))
 
 
 def test_convert(digits, tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ._errors import FormatError, MemoryLimitError, SconceError, TimeLimitError
+from . import _errors
+from ._errors import MemoryLimitError, SconceError, TimeLimitError
 from ._sconce import _scan, _size
 
-# What the other process runs: the limit on its memory is set before anything is imported.
+# What the other process runs: the limit on its memory is set before anything is imported. It answers in JSON, since what
+# a process says that looked at such a file is not to be unpickled.
 _CHILD = """
 import sys
 limit = int(sys.argv[1])
@@ -15,9 +17,16 @@ if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     except ImportError:
         pass
-del sys.argv[1:3]
-from sconce._cli import main
-sys.exit(main())
+import json
+from sconce._errors import SconceError
+from sconce._sconce import _scan
+try:
+    answer = {"found": _scan(sys.argv[2] if len(sys.argv) > 2 else sys.stdin.buffer.read())}
+except SconceError as error:
+    answer = {"class": type(error).__name__, "message": str(error), "fields": error.__dict__}
+except OSError as error:
+    answer = {"errno": error.errno, "message": error.strerror}
+json.dump(answer, sys.stdout)
 """
 
 
@@ -38,29 +47,29 @@ def scan(f, *, isolate=False, max_seconds=None, max_memory=None):
     import sys
 
     limit = 0 if max_memory is None else _size(max_memory)
-    given = None
-    if isinstance(f, (str, os.PathLike)):
-        name = os.fspath(f)
-        os.stat(name)
+    path = f if isinstance(f, (str, os.PathLike)) else None
+    command = [sys.executable, "-c", _CHILD, str(limit)]
+    if path is not None:
+        name, given = os.fspath(path), None
+        command.append(name)
     else:
-        name = "<bytes>"
-        given = f.read() if hasattr(f, "read") else bytes(f)
-    word = "-" if given is not None else ("./-" if name == "-" else name)
-    command = [sys.executable, "-c", _CHILD, str(limit), "sconce", "info", "--json", "-q", "--", word]
+        name, given = "<bytes>", f.read() if hasattr(f, "read") else bytes(f)
     try:
         done = subprocess.run(command, input=given, capture_output=True, timeout=max_seconds, check=False)
     except subprocess.TimeoutExpired:
         message = f"error: time limit of {max_seconds} s exceeded\n  --> {name}"
         raise TimeLimitError(message, path=name, kind="limit", limit="time") from None
     said = done.stderr.decode("utf-8", "replace").strip()
-    if done.returncode < 0:
-        message = f"error: the process that looked at the file was killed by signal {-done.returncode}\n  --> {name}"
-        raise SconceError(message, path=name, kind="limit", hints=[said] if said else ())
     if limit and done.returncode and ("memory allocation" in said or "MemoryError" in said):
         message = f"error: memory limit of {limit} bytes exceeded\n  --> {name}"
         raise MemoryLimitError(message, path=name, kind="limit", limit="memory")
-    if done.returncode in (0, 1) and done.stdout:
-        return json.loads(done.stdout)
-    if not said.startswith("error:"):
-        raise SconceError(f"error: the process that looked at the file ended with {done.returncode}\n{said}", path=name)
-    raise FormatError(said, path=name)
+    if done.returncode:
+        how = f"was killed by signal {-done.returncode}" if done.returncode < 0 else f"ended with {done.returncode}"
+        message = f"error: the process that looked at the file {how}\n  --> {name}"
+        raise SconceError(message, path=name, kind="limit", hints=[said] if said else ())
+    answer = json.loads(done.stdout)
+    if "found" in answer:
+        return answer["found"]
+    if "errno" in answer:
+        raise OSError(answer["errno"], answer["message"], name)
+    raise getattr(_errors, answer["class"])(answer["message"], **answer["fields"])

@@ -17,7 +17,7 @@ use super::session::PySession;
 use super::values::to_python;
 use crate::boundary::{detached, guarded, in_background};
 use crate::error;
-use crate::input::{Input, path_of};
+use crate::input::{Input, check_folder_of, path_of};
 use crate::objects::map_mode;
 use crate::tensor::PyTensor;
 
@@ -171,6 +171,19 @@ impl ScriptModule {
         }
     }
 
+    /// What ``__getattr__`` knows, beside what every module has.
+    fn __dir__(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        let (py, this) = (slf.py(), slf.get());
+        let object = py.import("builtins")?.getattr("object")?;
+        let mut names: Vec<String> = object.call_method1("__dir__", (slf,))?.extract()?;
+        names.extend(this.methods());
+        let attributes = this.module().attributes().unwrap_or_default();
+        names.extend(attributes.into_iter().map(|(name, _)| name));
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
     /// ``forward`` as TorchScript.
     #[getter]
     fn code(&self, py: Python<'_>) -> PyResult<String> {
@@ -322,6 +335,9 @@ impl ScriptModule {
                 return Err(error::unsupported(py, what));
             }
             let (module, path) = (self.module().clone(), path_of(f)?);
+            if let Some(path) = &path {
+                check_folder_of(py, path)?;
+            }
             let written = in_background(py, move || match path {
                 Some(path) => {
                     jit::SaveOptions::new().replace(true).save(&module, path).map(|()| None)

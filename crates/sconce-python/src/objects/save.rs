@@ -13,7 +13,7 @@ use sconce::{Draft, Node, SaveOptions, Tensor};
 use super::from_python::from_python;
 use crate::boundary::{guarded, in_background};
 use crate::error;
-use crate::input::path_of;
+use crate::input::{check_folder_of, path_of};
 
 /// What is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,9 @@ pub fn save(
             return Err(PyValueError::new_err(message));
         }
         let path = path_of(f)?;
+        if let Some(path) = &path {
+            check_folder_of(py, path)?;
+        }
         let format = format(path.as_deref(), safetensors);
         if legacy && format != Format::Torch {
             return Err(PyValueError::new_err("legacy is of PyTorch's own format"));

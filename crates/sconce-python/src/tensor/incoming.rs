@@ -1,6 +1,7 @@
 //! Arrays and tensors of other libraries, and lists of numbers, as tensors. Nothing is copied where it need not be.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
 use sconce::{DType, Device, Tensor};
@@ -34,7 +35,7 @@ pub fn tensor_like(given: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Ok(Some(ours.get().tensor.clone()));
     }
     let kind = given.get_type();
-    if kind.hasattr("__dlpack__")? {
+    if kind.hasattr(intern!(given.py(), "__dlpack__"))? {
         return by_dlpack(given).map(Some).or_else(|failed| {
             // NumPy lends neither what ml_dtypes adds to it, nor other byte orders.
             match kind.hasattr("__array_interface__")? {
@@ -51,20 +52,44 @@ pub fn tensor_like(given: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
 
 fn by_dlpack(given: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = given.py();
-    let mut lender = given.clone();
-    if let Some(torch) = imported(py, "torch")?
-        && given.is_instance(&torch.getattr("Tensor")?)?
+    if given.get_type().hasattr(intern!(py, "__torch_function__"))?
+        && let Some(torch) = imported(py, "torch")?
+        && given.is_instance(&torch.getattr(intern!(py, "Tensor"))?)?
     {
-        if given.getattr("requires_grad")?.is_truthy()? {
-            lender = lender.call_method0("detach")?;
-        }
-        if lender.call_method0("is_conj")?.is_truthy()?
-            || lender.call_method0("is_neg")?.is_truthy()?
-        {
-            lender = lender.call_method0("resolve_conj")?.call_method0("resolve_neg")?;
-        }
+        return by_torch(given, &torch);
     }
-    if let Ok(device) = lender.getattr("__dlpack_device__") {
+    by_protocol(given)
+}
+
+/// A tensor of PyTorch, without its graph. What PyTorch's method of the protocol does in Python, this does by the function
+/// that it calls: it takes a third of the time.
+fn by_torch(given: &Bound<'_, PyAny>, torch: &Bound<'_, PyModule>) -> PyResult<Tensor> {
+    let py = given.py();
+    let mut lender = given.clone();
+    if given.getattr(intern!(py, "requires_grad"))?.is_truthy()? {
+        lender = lender.call_method0(intern!(py, "detach"))?;
+    }
+    if lender.call_method0(intern!(py, "is_conj"))?.is_truthy()?
+        || lender.call_method0(intern!(py, "is_neg"))?.is_truthy()?
+    {
+        lender = lender.call_method0("resolve_conj")?.call_method0("resolve_neg")?;
+    }
+    let plain = lender.get_type().is(&torch.getattr(intern!(py, "Tensor"))?)
+        && lender.getattr(intern!(py, "is_cpu"))?.is_truthy()?;
+    if plain {
+        let functions = torch.getattr(intern!(py, "utils"))?.getattr(intern!(py, "dlpack"))?;
+        let lent = functions.call_method1(intern!(py, "to_dlpack"), (&lender,));
+        if let Ok(capsule) = lent {
+            return capsule::import(&capsule);
+        }
+        // The protocol says why not.
+    }
+    by_protocol(&lender)
+}
+
+fn by_protocol(lender: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let py = lender.py();
+    if let Ok(device) = lender.getattr(intern!(py, "__dlpack_device__")) {
         let device = device.call0().and_then(|device| device.extract::<(i64, i64)>());
         let (kind, _) = device.map_err(|failed| wrapped(py, failed, "__dlpack_device__()"))?;
         if !IN_CPU_MEMORY.contains(&kind) {
@@ -75,12 +100,11 @@ fn by_dlpack(given: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         }
     }
     let keywords = PyDict::new(py);
-    keywords.set_item("max_version", (1, 0))?;
-    let capsule = match lender.call_method("__dlpack__", (), Some(&keywords)) {
+    keywords.set_item(intern!(py, "max_version"), (1, 0))?;
+    let method = intern!(py, "__dlpack__");
+    let capsule = match lender.call_method(method, (), Some(&keywords)) {
         // From before DLPack 1.0.
-        Err(failed) if failed.is_instance_of::<PyTypeError>(py) => {
-            lender.call_method0("__dlpack__")
-        }
+        Err(failed) if failed.is_instance_of::<PyTypeError>(py) => lender.call_method0(method),
         other => other,
     };
     let capsule = capsule.map_err(|failed| wrapped(py, failed, "__dlpack__()"))?;
