@@ -34,7 +34,8 @@ def scan(marks, apart):
 
 def one_pass(spark, paths, out, marks, apart, parts):
     """Paths travel to the workers, rows to Parquet files."""
-    files = spark.createDataFrame([(path,) for path in paths], "path string").repartition(parts)
+    # Parts of equal size, which repartition() does not promise: in the second pass a file shares its part with no other.
+    files = spark.createDataFrame(spark.sparkContext.parallelize([(path,) for path in paths], parts), "path string")
     files.mapInPandas(scan(marks, apart), schema.SPARK).write.mode("append").parquet(out)
 
 
