@@ -5,7 +5,7 @@ use clap::Command;
 /// What to type, and what it is good for.
 type Example = (&'static str, &'static str);
 
-/// By verb.
+/// By verb; a verb of a verb has both names.
 const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "ast",
@@ -33,17 +33,26 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "compare",
-        &[(
-            "sconce compare program.pt -i x.npy --expect y.pt",
-            "the result beside what PyTorch gave",
-        )],
+        &[
+            (
+                "sconce compare program.pt -i x.npy --expect y.pt",
+                "the result beside what PyTorch gave",
+            ),
+            (
+                "sconce compare program.pt encoder.forward -i x.npy --expect y.pt --tol 1e-3",
+                "of one method, less strictly",
+            ),
+        ],
     ),
     (
         "completions",
-        &[(
-            "sconce completions bash > ~/.local/share/bash-completion/completions/sconce",
-            "for one user",
-        )],
+        &[
+            (
+                "sconce completions bash > ~/.local/share/bash-completion/completions/sconce",
+                "for one user of bash",
+            ),
+            ("sconce completions fish > ~/.config/fish/completions/sconce.fish", "of fish"),
+        ],
     ),
     (
         "convert",
@@ -121,9 +130,92 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("sconce ls model.pt --include '*.weight' --csv", "some of them, for a spreadsheet"),
         ],
     ),
-    ("man", &[("sconce man --dir ~/.local/share/man/man1", "a page for each verb")]),
-    ("merge", &[("sconce merge a.pt b.pt -o whole.pt", "one state dict of several")]),
-    ("ops", &[("sconce ops program.pt", "what a program calls, and what cannot run")]),
+    (
+        "hub cache",
+        &[
+            ("sconce hub cache", "what lies in the cache, and how large it is"),
+            ("sconce hub cache --clear partial", "remove downloads that broke off"),
+        ],
+    ),
+    (
+        "hub dir",
+        &[
+            ("sconce hub dir", "the folder that PyTorch uses, too"),
+            ("sconce hub dir --set /data/hub", "use another one from now on"),
+        ],
+    ),
+    (
+        "hub download",
+        &[
+            (
+                "sconce hub download https://example.com/model-1a2b3c4d.pth --check-hash",
+                "into the cache",
+            ),
+            ("sconce hub download hf://owner/name/model.safetensors -o .", "into this folder"),
+        ],
+    ),
+    (
+        "hub fetch",
+        &[
+            ("sconce hub fetch pytorch/vision:v0.20.1", "a tag of a repository"),
+            ("sconce hub fetch pytorch/vision --force-reload", "its main branch, anew"),
+        ],
+    ),
+    (
+        "hub help",
+        &[
+            ("sconce hub help pytorch/vision resnet18", "what an entry takes and gives"),
+            ("sconce hub help . net", "of a folder here"),
+        ],
+    ),
+    (
+        "hub list",
+        &[
+            ("sconce hub list pytorch/vision", "what torch.hub.list gives"),
+            ("sconce hub list ./repository --own", "without what is only imported there"),
+        ],
+    ),
+    (
+        "hub load",
+        &[
+            (
+                "sconce hub load pytorch/vision resnet18 pretrained=True -o resnet18.pth",
+                "the state dict",
+            ),
+            ("sconce hub load . net num_classes=10 -o net.pt", "a TorchScript archive"),
+        ],
+    ),
+    (
+        "hub trust",
+        &[
+            ("sconce hub trust", "repositories that PyTorch asks no more about"),
+            ("sconce hub trust owner/name", "one more"),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("sconce man --dir ~/.local/share/man/man1", "a page for each verb"),
+            ("sconce man > sconce.1", "the first page"),
+        ],
+    ),
+    (
+        "merge",
+        &[
+            ("sconce merge a.pt b.pt -o whole.pt", "one state dict of several"),
+            (
+                "sconce merge pytorch_model.bin.index.json -o whole.pt",
+                "of the files that an index names",
+            ),
+        ],
+    ),
+    (
+        "ops",
+        &[
+            ("sconce ops program.pt", "what a program calls, and what cannot run"),
+            ("sconce ops program.pt encoder.forward", "of one method"),
+        ],
+    ),
     (
         "resave",
         &[
@@ -160,7 +252,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "shard",
-        &[("sconce shard model.pt -C out --max-size 2GB", "files of two gigabytes with an index")],
+        &[
+            ("sconce shard model.pt -C out --max-size 2GB", "files of two gigabytes with an index"),
+            (
+                "sconce shard train.ckpt -C out --take state_dict --dry-run",
+                "which files the model of a training checkpoint would be",
+            ),
+        ],
     ),
     (
         "show",
@@ -213,15 +311,24 @@ const EXAMPLES: &[(&str, &[Example])] = &[
 /// The command line with the examples at the end of each verb's help.
 pub fn add(mut command: Command) -> Command {
     for (verb, examples) in EXAMPLES {
-        if command.find_subcommand(verb).is_none() {
-            continue;
-        }
-        command = command.mut_subcommand(verb, |command| {
-            let before = command.get_after_help().map(ToString::to_string);
-            command.after_help(text(before, examples))
-        });
+        command = add_to(command, verb, examples);
     }
     command
+}
+
+/// A command with examples for a verb of its own, or of one of its verbs. Verbs of features may be missing.
+fn add_to(command: Command, verb: &str, examples: &[Example]) -> Command {
+    let (first, rest) = verb.split_once(' ').unwrap_or((verb, ""));
+    if command.find_subcommand(first).is_none() {
+        return command;
+    }
+    command.mut_subcommand(first, |command| {
+        if !rest.is_empty() {
+            return add_to(command, rest, examples);
+        }
+        let before = command.get_after_help().map(ToString::to_string);
+        command.after_help(text(before, examples))
+    })
 }
 
 /// Examples in two columns, below what else the help says.
@@ -264,10 +371,17 @@ mod tests {
     #[test]
     fn every_verb_has_examples_that_parse() {
         let command = add(Cli::command());
-        for verb in command.get_subcommands() {
+        let mut verbs: Vec<_> = command.get_subcommands().collect();
+        while let Some(verb) = verbs.pop() {
+            let below = verb.get_subcommands();
+            if verb.has_subcommands() {
+                verbs.extend(below);
+                continue;
+            }
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let sub = verb.get_subcommands().next().is_some();
-            assert!(sub || help.contains("Examples:"), "{} has no example", verb.get_name());
+            let examples = help.split("Examples:").nth(1).unwrap_or_default();
+            let count = examples.matches("\n  sconce").count();
+            assert!(count >= 2, "{} has {count} examples", verb.get_name());
         }
         for (line, _) in EXAMPLES.iter().flat_map(|(_, examples)| *examples) {
             // What stands behind > is the shell's.

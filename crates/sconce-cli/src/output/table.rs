@@ -255,7 +255,7 @@ mod tests {
         table.row(["layers.0.weight", "cpu", "= layers.1.weight"]);
         assert_eq!(text(&table, Some(44))[1], "layers.0.weight  cpu     = layers.1.weight");
         assert_eq!(text(&table, Some(40))[1], "layers.0.weight  = layers.1.weight");
-        assert_eq!(text(&table, Some(30))[1], "layers.0.weight  = laye….weight");
+        assert_eq!(text(&table, Some(30))[1], "layers.0.weight  = laye…weight");
         assert_eq!(text(&table, Some(26))[1], "layer…weight  = lay…weight");
         let mut spare = Table::new(true)
             .column("name", Align::Left, Style::Name)
