@@ -212,8 +212,10 @@ def test_a_fork_after_use(shapes, tmp_path):
 
 
 def test_ctrl_c(programs):
+    # What a shell runs in the background ignores the signal, and so would this.
     code = f"""
-import sconce, time
+import sconce, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 m = sconce.jit.load({programs!r})
 print("ready", flush=True)
 try:
