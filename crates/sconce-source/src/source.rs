@@ -12,6 +12,9 @@ use crate::{Bytes, Error, Limits, ReadAt, network};
 /// Longer files are mapped on a network's file system too.
 const READ_FROM_NETWORK: u64 = 1 << 30;
 
+/// Files up to this length are read at once: a map takes longer to make and to undo than they take to copy.
+const READ_SMALL: u64 = 64 << 10;
+
 /// A named run of bytes: a mapped file, a buffer, or what a [`ReadAt`] gives. Cloning it shares the bytes.
 #[derive(Clone)]
 pub struct Source(Arc<Inner>);
@@ -32,7 +35,7 @@ enum Backing {
 }
 
 impl Source {
-    /// Maps the file at `path` privately; reads nothing.
+    /// Maps the file at `path` privately and reads nothing, or reads it at once where it has no more than 64 KiB.
     ///
     /// The file must not be truncated while it is open: the system then kills the process that
     /// touches the missing pages. Use [`Source::open_with`] and [`MapMode::Off`] where that can
@@ -68,12 +71,15 @@ impl Source {
         }
         let read = match mode {
             MapMode::Off => true,
+            MapMode::Private if len <= READ_SMALL => true,
             MapMode::Private | MapMode::CopyOnWrite => {
                 len <= READ_FROM_NETWORK && network::file_system(&file).is_some()
             }
             MapMode::Shared => false,
         };
-        let backing = if read || len == 0 {
+        let backing = if read && len <= READ_SMALL {
+            Backing::Memory(read_small(&mut file, len as usize).map_err(fail)?)
+        } else if read || len == 0 {
             let mut data = Vec::new();
             file.read_to_end(&mut data).map_err(fail)?;
             Backing::Memory(data)
@@ -274,6 +280,22 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("name", &self.name()).field("len", &self.len()).finish()
     }
+}
+
+/// The first `len` bytes of a file, or all where it has fewer by now. Asks the system for nothing else.
+fn read_small(file: &mut File, len: usize) -> io::Result<Vec<u8>> {
+    let mut data = vec![0; len];
+    let mut filled = 0;
+    while filled < len {
+        match file.read(&mut data[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    data.truncate(filled);
+    Ok(data)
 }
 
 /// The device and the inode of a file, where the system has such.
