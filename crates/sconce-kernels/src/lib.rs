@@ -22,6 +22,7 @@ mod reduction;
 mod shape;
 mod sorting;
 pub mod special;
+mod torchaudio;
 mod torchvision;
 
 pub use elementwise::activation::{
@@ -169,6 +170,9 @@ pub use sorting::order_statistics::{
 pub use sorting::sort::sort;
 pub use sorting::unique::{Unique, unique, unique_consecutive, unique_dim};
 pub use special::of_tensors::polynomial;
+pub use torchaudio::filter::{lfilter_loop, overdrive_loop};
+pub use torchaudio::forced_align::forced_align;
+pub use torchaudio::transducer_loss::{TransducerOptions, transducer_loss};
 pub use torchvision::deform_conv::{DeformOptions, deform_conv2d};
 pub use torchvision::roi_ops::{RoiOptions, nms, ps_roi_align, ps_roi_pool, roi_align, roi_pool};
 pub use torchvision::rotated_boxes::box_iou_rotated;

@@ -27,12 +27,14 @@ pub use error::{Error, Exception};
 pub use limits::{Limits, Poll};
 pub use memory_left::memory_left;
 pub use model::Model;
+pub use ops::custom::{OperatorArgs, OperatorError, Registry};
 pub use options::Options;
 pub use profile::ProfileEntry;
 pub use program::from_objects::{arguments, from_object};
 pub use program::needs::{Need, needs, needs_of};
 pub use program::prepare::Missing;
 pub use program::to_objects::{to_object, to_object_as};
+pub use sconce_ir::operators::RegisterError;
 pub use sconce_kernels::Error as TensorError;
 pub use sconce_kernels::{
     CountingAllocator, Generator, Tensor, lift_ceiling, normal_in_place, num_threads, set_ceiling,

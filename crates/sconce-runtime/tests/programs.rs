@@ -62,6 +62,7 @@ fn programs_give_what_pytorch_gives() {
         ("mobile", 4),
         ("options", 23),
         ("constants", 5),
+        ("torchaudio", 9),
     ] {
         let calls = Checkpoint::open(program(name).join("calls.pt")).unwrap();
         assert_eq!(calls.root().len(), recorded, "{name}");

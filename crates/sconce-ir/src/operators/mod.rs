@@ -5,6 +5,7 @@
 //! bisection, and its schemas are read when it is first asked for.
 
 mod aliases;
+mod custom;
 pub mod forbidden;
 mod upgraders;
 
@@ -14,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use crate::Schema;
 
 pub use aliases::normal_name;
+pub use custom::{RegisterError, register};
 pub use upgraders::{CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed};
 
 /// The table: a line with a name, then a line with flags and signature for each of its operators.
@@ -64,15 +66,33 @@ pub enum AliasAnalysis {
 }
 
 /// The overloads of a symbol such as `aten::add` in the order in which PyTorch tries them; empty for
-/// a symbol without operators.
+/// a symbol without operators. Registered operators ([`register`]) count, too.
 pub fn named(symbol: &str) -> &'static [Operator] {
+    let found = in_table(symbol);
+    if found.is_empty() { custom::named(symbol) } else { found }
+}
+
+/// PyTorch's own overloads of a symbol.
+fn in_table(symbol: &str) -> &'static [Operator] {
     let group = partition_point(|group| group.compare(symbol) == Ordering::Less);
     let found = group.0 < GROUPS && group.compare(symbol) == Ordering::Equal;
     if found { group.operators() } else { &[] }
 }
 
-/// An operator of the table; `None` for an id that is not one of its ids.
+/// How many operators PyTorch's table has.
+fn count() -> u32 {
+    static COUNT: OnceLock<u32> = OnceLock::new();
+    *COUNT.get_or_init(|| {
+        let last = Group(GROUPS.saturating_sub(1));
+        last.first().saturating_add(last.lines().count() as u32)
+    })
+}
+
+/// The operator of an id; `None` where there is none.
 pub fn get(id: OperatorId) -> Option<&'static Operator> {
+    if let Some(index) = id.0.checked_sub(count()) {
+        return custom::get(index);
+    }
     let group = Group(partition_point(|group| group.first() <= id.0).0.checked_sub(1)?);
     group.operators().get((id.0 - group.first()) as usize)
 }
@@ -88,12 +108,12 @@ pub fn find_full(name: &str) -> Option<&'static Operator> {
     find(symbol, overload)
 }
 
-/// Every symbol that has operators, in the order of bytes.
+/// Every symbol of PyTorch's own that has operators, in the order of bytes.
 pub fn names() -> impl Iterator<Item = &'static str> {
     (0..GROUPS).map(|group| Group(group).name())
 }
 
-/// Every operator, in the order of ids. Reads the whole table.
+/// Every operator of PyTorch's own, in the order of ids. Reads the whole table.
 pub fn all() -> impl Iterator<Item = &'static Operator> {
     (0..GROUPS).flat_map(|group| Group(group).operators())
 }

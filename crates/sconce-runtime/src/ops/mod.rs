@@ -7,6 +7,7 @@
 pub(crate) mod assertions;
 pub(crate) mod autograd;
 pub(crate) mod backward;
+pub(crate) mod custom;
 pub(crate) mod descriptor;
 pub(crate) mod elementwise;
 pub(crate) mod fused;
@@ -20,6 +21,7 @@ pub(crate) mod reduction;
 pub(crate) mod shape;
 pub(crate) mod special;
 pub(crate) mod tensor;
+pub(crate) mod torchaudio;
 pub(crate) mod torchvision;
 
 use std::sync::LazyLock;
@@ -126,7 +128,8 @@ pub(crate) fn fused_steps(symbol: &str, operands: &[Option<&IValue>]) -> Vec<&'s
 /// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     let found = ROWS.get(&(symbol, overload)).copied();
-    let builtin = found.or_else(|| descriptor::derived::find(symbol, overload))?;
+    let derived = || descriptor::derived::find(symbol, overload);
+    let Some(builtin) = found.or_else(derived) else { return custom::find(symbol, overload) };
     let schema = sconce_ir::operators::find(symbol, overload);
     Some(Builtin {
         size_guard: schema.is_none_or(|known| descriptor::size_guard::matters(&known.schema)),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes the archives that tests/programs.rs runs, and records what PyTorch makes of each call.
 
-    generate.py FOLDER
+    generate.py FOLDER [LIBRARY]
 
-Programs are given as text, so that no file's path gets into the archives.
+Programs are given as text, so that no file's path gets into the archives. The program that calls torchaudio's operators
+is made where LIBRARY is given, torchaudio's `lib/libtorchaudio.abi3.so`.
 """
 import pathlib
 import sys
@@ -273,6 +274,47 @@ def forward(self, n: int) -> int:
 }
 
 
+# torchaudio's operators. Losses and gradients are sums of exponentials, of which the last bits are nobody's.
+OF_TORCHAUDIO = """
+def forward(self, x: Tensor, a: Tensor, labels: Tensor, blank: int):
+    filtered = torch.zeros(x.size(0), x.size(1), x.size(2) + a.size(1) - 1, dtype=x.dtype)
+    torch.ops.torchaudio._lfilter_core_loop(x, a, filtered)
+    rows = x[0]
+    last_in, last_out = torch.zeros(rows.size(0), dtype=x.dtype), torch.ones(rows.size(0), dtype=x.dtype)
+    driven = torch.zeros_like(rows)
+    torch.ops.torchaudio._overdrive_core_loop(rows, torch.tanh(rows) * 0 + 0.25, last_in, last_out, driven)
+    frames = torch.tensor([x.size(1)])
+    said = torch.tensor([labels.size(1)])
+    paths, scores = torch.ops.torchaudio.forced_align(x[:1], labels, frames, said, blank)
+    logits = x.to(torch.float32).view(x.size(0), 2, -1, x.size(2))
+    places = logits.size(2)
+    to_say = torch.ones(x.size(0), places - 1, dtype=torch.int32)
+    lengths = torch.full([x.size(0)], 2, dtype=torch.int32)
+    lengths[-1] = 1
+    counts = torch.full([x.size(0)], places - 1, dtype=torch.int32)
+    counts[-1] -= 1
+    lengths[0], counts[0] = 2, places - 1
+    results = [filtered, last_in, last_out, driven, paths, scores]
+    for fused in [True, False]:
+        for clamp in [-1.0, 0.05]:
+            loss, gradient = torch.ops.torchaudio.rnnt_loss_forward(logits, to_say, lengths, counts, blank, clamp, fused)
+            results += [torch.round(loss * 1000).to(torch.int32), torch.round(gradient * 1000).to(torch.int32)]
+    return results
+"""
+
+
+def torchaudio_calls():
+    """Calls, and some that are refused."""
+    torch.manual_seed(0)
+    calls = []
+    for dtype in (torch.float32, torch.float64):
+        for labels in ([[1, 2]], [[3, 3]], [[1, 2, 3]], [[2]]):
+            x, a = torch.randn(2, 6, 5, dtype=dtype), torch.randn(6, 3, dtype=dtype) * 0.5
+            calls.append((x, a, torch.tensor(labels), 0))
+    calls.append((x, a, torch.tensor([[1, 0]], dtype=torch.int32), 4))
+    return calls
+
+
 def call(path, arguments):
     try:
         return "result", torch.jit.load(str(path))(*arguments)
@@ -303,6 +345,9 @@ def frozen():
 
 def main():
     out = pathlib.Path(sys.argv[1])
+    if len(sys.argv) > 2:
+        torch.ops.load_library(sys.argv[2])
+        PROGRAMS["torchaudio"] = (OF_TORCHAUDIO, torchaudio_calls())
     for name, (source, calls) in PROGRAMS.items():
         module = type(name.title(), (torch.jit.ScriptModule,), {})()
         if name == "weights":

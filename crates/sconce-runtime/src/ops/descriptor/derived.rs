@@ -13,6 +13,7 @@ use sconce_kernels::Tensor;
 
 use crate::error::{Raise, kernel};
 use crate::op_context::{OpContext, Operands};
+use crate::ops::custom::Custom;
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
 use crate::ops::descriptor::{Run, size_guard};
 use crate::ops::{Args, Builtin};
@@ -38,6 +39,8 @@ pub(crate) enum Target {
     LastMade,
     /// To the program, as a copy: a tensor, or each of a list.
     Copy,
+    /// To the program, from a function that was registered.
+    Custom(&'static Custom),
 }
 
 /// In-place operators that change what their tensor looks like, not what it holds.
@@ -201,6 +204,7 @@ impl Builtin {
                 kernels::store(&target, result).map_err(kernel)?;
                 Ok(IValue::Tensor(target))
             }
+            Target::Custom(custom) => custom.call(context, &args),
             Target::Looks => {
                 let target = args.tensor(0)?.clone();
                 let result = (self.run)(context, args)?;
