@@ -6,8 +6,9 @@ With --make the programs are made first, and PyTorch is installed where it is no
 
 For each program: `sconce code` prints what PyTorch prints; `sconce resave` gives the same bytes; `sconce resave
 --like-torch` gives what PyTorch's own save gives of its own load; the card and `sconce ls` agree with PyTorch on
-weights, inputs and outputs; `sconce convert` gives the state dict; `sconce scan` finds nothing. Exit code 1 when
-anything differs.
+weights, inputs and outputs; `sconce convert` gives the state dict; `sconce scan` finds nothing; `sconce edit --weights`
+puts other numbers in, with the program as it was; `sconce merge` gives what PyTorch's `package_pt2` gives. Exit code 1
+when anything differs.
 """
 
 import argparse
@@ -85,6 +86,47 @@ def state_dict(sconce, path, program, folder):
     return None
 
 
+def other_weights(sconce, path, program, folder):
+    """Puts other numbers in, and has PyTorch load what comes out."""
+    import torch
+
+    held = {**program.state_dict, **{k: v for k, v in program.constants.items() if isinstance(v, torch.Tensor)}}
+    changed = {name: t.detach() * 2 + 1 for name, t in held.items() if t.dtype.is_floating_point and t.device.type == "cpu"}
+    if not changed:
+        return None
+    state, out = folder / "changed.pt", folder / f"{path.stem}.pt2"
+    torch.save(changed, state)
+    done = run(sconce, "edit", "-f", path, out, "--weights", state)
+    if done.returncode:
+        return done.stderr
+    loaded = torch.export.load(out)
+    if str(loaded) != str(program):
+        return "another program: " + difference(str(loaded), str(program))
+    for name, tensor in {**loaded.state_dict, **loaded.constants}.items():
+        if name in changed and not torch.equal(tensor, changed[name]):
+            return f"{name} has other numbers"
+        if name in changed and tensor.stride() != held[name].stride():
+            return f"{name} has strides {tensor.stride()}, not {held[name].stride()}"
+        if name not in changed and isinstance(tensor, torch.Tensor) and not torch.equal(tensor, held[name]):
+            return f"{name} was not to change"
+    return None
+
+
+def merged(sconce, paths, folder):
+    """Several programs in one archive, beside what PyTorch writes."""
+    import torch
+    from torch.export.pt2_archive._package import package_pt2
+
+    ours, theirs = folder / "ours" / "all.pt2", folder / "theirs" / "all.pt2"
+    ours.parent.mkdir(exist_ok=True)
+    theirs.parent.mkdir(exist_ok=True)
+    done = run(sconce, "merge", "-f", *paths, "-o", ours)
+    if done.returncode:
+        return done.stderr
+    package_pt2(str(theirs), exported_programs={path.stem: torch.export.load(path) for path in paths})
+    return None if ours.read_bytes() == theirs.read_bytes() else unlike(ours, theirs) or "another order of records"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sconce", type=pathlib.Path)
@@ -137,6 +179,12 @@ def main():
                 program = torch.export.load(path)
                 count("card", name, card(sconce, path, program))
                 count("state dict", name, state_dict(sconce, path, program, scratch))
+                count("edit --weights", name, other_weights(sconce, path, program, scratch))
+        if not arguments.text_only:
+            paths = [path.with_suffix(".pt2") for path in sorted(arguments.folder.glob("*.txt"))]
+            for at in range(0, len(paths), 6):
+                names = ", ".join(path.stem for path in paths[at:at + 6])
+                count("merge", names, merged(sconce, paths[at:at + 6], scratch))
     for what, (good, of) in counts.items():
         print(f"{what}: {good} of {of}")
     print("\n".join(failures))

@@ -5,8 +5,9 @@ mod support;
 
 use std::fs;
 
-use sconce::archive::{ArchiveWriter, Layout, WriterOptions};
-use sconce::export_program::Archive;
+use ::sconce as sconce_lib;
+use ::sconce::archive::{ArchiveWriter, Layout, WriterOptions};
+use ::sconce::export_program::Archive;
 use support::{fixtures, sconce};
 
 fn expected(name: &str) -> String {
@@ -219,5 +220,118 @@ fn names_in_programs_do_not_act_on_the_terminal() {
     for verb in ["code", "info", "ops", "ls", "scan"] {
         let run = sconce(&[verb, &file]);
         assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{verb}");
+    }
+}
+
+/// A state dict of what a program holds, each number changed by `change`.
+fn changed_weights(program: &str, to: &str, change: impl Fn(f32) -> f32, keep: &[&str]) {
+    let weights = sconce_lib::load(fixtures().join(program)).unwrap();
+    let mut state = sconce_lib::StateDict::new();
+    for named in weights.tensors() {
+        let (name, tensor) = (named.name.to_string(), named.tensor);
+        let numbers = tensor.to_vec::<f32>();
+        if let (true, Ok(numbers)) = (keep.is_empty() || keep.contains(&&*name), numbers) {
+            let numbers: Vec<f32> = numbers.into_iter().map(&change).collect();
+            state.insert(&*name, sconce_lib::Tensor::from_slice(&numbers, tensor.sizes()).unwrap());
+        }
+    }
+    sconce_lib::save(sconce_lib::Value::from(state), to).unwrap();
+}
+
+#[test]
+fn weights_are_replaced_and_the_program_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (program, state, out) = ("../pt2/run_mlp.pt2", path("state.pt"), path("tuned.pt2"));
+    changed_weights(program, &state, |x| x + 1.0, &[]);
+    let run = sconce(&["edit", program, &out, "--weights", &state]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.err.contains("replaced") && run.err.contains("torch.export.save layout"),
+        "{}",
+        run.err
+    );
+    assert_eq!(sconce(&["code", &out]).out, sconce(&["code", program]).out);
+    assert_eq!(sconce(&["diff", &out, &state]).code, 0, "{}", sconce(&["diff", &out, &state]).out);
+    assert_eq!(sconce(&["verify", &out]).code, 0);
+    // With the numbers that it had, what torch.export.save(torch.export.load(…)) writes, byte for byte.
+    changed_weights(program, &state, |x| x, &[]);
+    let (again, like) = (path("again.pt2"), path("x/again.pt2"));
+    fs::create_dir(folder.path().join("x")).unwrap();
+    sconce(&["edit", program, &again, "--weights", &state]).ok();
+    sconce(&["resave", "--like-torch", program, &like]).ok();
+    assert!(fs::read(&again).unwrap() == fs::read(&like).unwrap());
+
+    // What fits no tensor of the program is refused, and nothing is written.
+    let refused = path("refused.pt2");
+    for (args, why) in [
+        (vec!["--weights", "2.15/zip/dtype_int16.pt"], "no dict"),
+        (vec!["--weights", &state, "--take", "absent"], "absent"),
+        (vec!["--weights", &state, "--rename", "a=b"], "cannot be used with"),
+    ] {
+        let run = sconce(&[&["edit", program, &refused], &args[..]].concat());
+        assert!(matches!(run.code, 2 | 3) && run.err.contains(why), "{args:?}: {}", run.err);
+    }
+    let run = sconce(&["edit", program, &path("program.pt"), "--weights", &state]);
+    assert!(run.code == 3 && run.err.contains("end it in .pt2"), "{}", run.err);
+    let run = sconce(&["edit", "../pt2/scale.pt2", &refused, "--weights", &state]);
+    assert!(
+        run.code == 3 && run.err.contains("has no parameter, buffer or constant"),
+        "{}",
+        run.err
+    );
+    assert!(!folder.path().join("refused.pt2").exists());
+}
+
+#[test]
+fn tied_weights_stay_tied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (program, state, out) = ("../pt2/tied.pt2", path("state.pt"), path("out.pt2"));
+    let weights = sconce_lib::load(fixtures().join(program)).unwrap();
+    let tied: Vec<String> = {
+        let mut by_storage = std::collections::HashMap::<usize, Vec<String>>::new();
+        for named in weights.tensors() {
+            let (name, tensor) = (named.name.to_string(), named.tensor);
+            let id = tensor.storage().unwrap().id();
+            by_storage.entry(id).or_default().push(name.to_string());
+        }
+        by_storage.into_values().find(|names| names.len() > 1).unwrap()
+    };
+    changed_weights(program, &state, |x| x * 2.0, &[&tied[0]]);
+    sconce(&["edit", program, &out, "--weights", &state]).ok();
+    let written = sconce_lib::load(&out).unwrap();
+    let (a, b) = (written.tensor(&tied[0]).unwrap(), written.tensor(&tied[1]).unwrap());
+    assert_eq!(a.storage().unwrap().id(), b.storage().unwrap().id());
+    let old = weights.tensor(&tied[1]).unwrap().to_vec::<f32>().unwrap();
+    let new: Vec<f32> = old.iter().map(|x| x * 2.0).collect();
+    assert_eq!(b.to_vec::<f32>().unwrap(), new);
+}
+
+#[test]
+fn programs_are_put_into_one_archive_and_taken_out_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (a, b, both) = ("../pt2/run_mlp.pt2", "../pt2/scale.pt2", path("both.pt2"));
+    let run = sconce(&["merge", a, b, "-o", &both]);
+    assert!(run.code == 0 && run.err.contains("run_mlp, scale"), "{}", run.err);
+    for (name, file) in [("run_mlp", a), ("scale", b)] {
+        assert_eq!(sconce(&["code", &both, "--model", name]).out, sconce(&["code", file]).out);
+        let out = path(&format!("{name}.pt2"));
+        sconce(&["resave", "--like-torch", &both, &out, "--model", name]).ok();
+        let (like, folder) = (path(&format!("x_{name}")), folder.path().join(format!("x_{name}")));
+        fs::create_dir(folder).unwrap();
+        let like = format!("{like}/{name}.pt2");
+        sconce(&["resave", "--like-torch", file, &like]).ok();
+        assert!(fs::read(&out).unwrap() == fs::read(&like).unwrap(), "{name}");
+    }
+    let again = path("again.pt2");
+    for (files, why) in [
+        (vec![a, a], "two models are called 'run_mlp'"),
+        (vec![a], "nothing to merge"),
+        (vec![a, "2.15/zip/dtype_int16.pt"], "not a program of torch.export"),
+    ] {
+        let run = sconce(&[&["merge", "-o", &again], &files[..]].concat());
+        assert!(run.code == 3 && run.err.contains(why), "{files:?}: {}", run.err);
     }
 }

@@ -24,7 +24,8 @@
 //!   is read by [`ExportedProgram::from_json`] and written by [`ExportedProgram::to_json`], byte for byte as
 //!   Python's `json.dumps` writes it.
 //! * [`ExportedProgram::text`] gives what PyTorch prints of a program.
-//! * [`Archive::write_again`] and [`Archive::write_like_torch`] write archives.
+//! * [`Archive::write_again`] and [`Archive::write_like_torch`] write archives; [`write_models`] writes several models in
+//!   one, with other weights in the place of theirs where they are given.
 //! * [`expression`] reads the text of symbolic expressions, and prints them as sympy does.
 //! * [`guard`] reads conditions on inputs.
 //! * [`json`] is the reader and writer of JSON underneath.
@@ -46,9 +47,11 @@ mod resave;
 pub mod schema;
 mod text;
 pub mod tree_spec;
+mod write_models;
 
 pub use archive::Archive;
 pub use calling::{Calling, Given};
 pub use error::{Error, ErrorKind};
 pub use import::Program;
 pub use schema::ExportedProgram;
+pub use write_models::{ModelToWrite, write_models};

@@ -1,30 +1,21 @@
 //! Archives written again: as they are, or as PyTorch would after loading them.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use indexmap::IndexMap;
 use sconce_archive::{ArchiveWriter, ByteOrder, Layout as ArchiveLayout, WriterOptions};
-use sconce_checkpoint::pt2::{DEFAULT_MODEL, Payload, Store, number_of_dtype};
 use sconce_source::StreamReader;
-use sconce_tensor::{DType, Storage, Tensor};
 
 use crate::expression::{Expr, parse};
-use crate::json::Writer;
 use crate::schema::{
-    Argument, Device, ExportedProgram, Graph, Layout, PayloadConfig, PayloadMeta, ScalarType,
-    SchemaVersion, SymBool, SymExpr, SymFloat, SymInt, TensorMeta,
+    Argument, ExportedProgram, Graph, SchemaVersion, SymBool, SymExpr, SymFloat, SymInt,
 };
 use crate::text::node_names;
+use crate::write_models::{ModelToWrite, ZIP_VERSION, write_models};
 use crate::{Archive, Error, ErrorKind};
 
-/// The version of the zip archive that `torch.export.save` writes.
-const ZIP_VERSION: u64 = 6;
 /// The minor version of the schema that PyTorch 2.15 writes.
 const MINOR: i64 = 20;
-/// Tensors that one record holds.
-type Group<'p> = Vec<(&'p Payload, &'p Tensor)>;
-
 /// Records that the writer makes itself.
 static OWN: [&str; 4] = [".data/version", "version", "byteorder", ".data/serialization_id"];
 
@@ -75,144 +66,12 @@ impl Archive {
         folder: &str,
         out: W,
     ) -> Result<W, Error> {
-        let mut program = self.program(model)?;
-        like_loaded(&mut program)?;
-        let options = WriterOptions::new().min_version(ZIP_VERSION).layout(ArchiveLayout::Torch2_1);
-        let mut writer = ArchiveWriter::new(out, folder, options)?;
-        for (store, payloads) in
-            [(Store::Weights, self.weights(model)?), (Store::Constants, self.constants(model)?)]
-        {
-            self.write_store(&mut writer, store, &payloads)?;
-        }
-        let mut json = Writer::known_only();
-        program.write_to(&mut json);
-        let name = format!("models/{DEFAULT_MODEL}.json");
-        writer.write_record(&name, json.finish().as_bytes())?;
-        let inputs = self.package().sample_input_bytes(model)?;
-        let name = format!("data/sample_inputs/{DEFAULT_MODEL}.pt");
-        writer.write_record(&name, inputs.as_deref().unwrap_or_default())?;
-        writer.write_record("archive_format", b"pt2")?;
-        writer.write_record("archive_version", b"0")?;
-        Ok(writer.finish()?)
+        write_models(&[ModelToWrite::new(self, model)], folder, out)
     }
-
-    fn write_store<W: Write>(
-        &self,
-        writer: &mut ArchiveWriter<W>,
-        store: Store,
-        payloads: &[Payload],
-    ) -> Result<(), Error> {
-        let (folder, prefix, config_name) = match store {
-            Store::Weights => ("weights", "weight", "weights_config"),
-            Store::Constants => ("constants", "tensor", "constants_config"),
-        };
-        // One record for each storage as one dtype sees it, in order of first appearance.
-        let mut groups: IndexMap<(Option<usize>, DType), Group<'_>> = IndexMap::new();
-        let mut objects = Vec::new();
-        for payload in payloads {
-            let Some(tensor) = payload.tensor() else {
-                objects.push(payload);
-                continue;
-            };
-            let storage = tensor.storage().filter(|storage| storage.nbytes() > 0);
-            // What has no data is alone: fake tensors share nothing, empty ones share all.
-            let key = match storage {
-                Some(storage) => Some(storage.id()),
-                None if tensor.has_data() || tensor.numel() == 0 => None,
-                None => Some(std::ptr::from_ref(tensor).addr()),
-            };
-            groups.entry((key, tensor.dtype())).or_default().push((payload, tensor));
-        }
-        let mut config = PayloadConfig { config: IndexMap::new(), extra: Vec::new() };
-        for (at, members) in groups.values().enumerate() {
-            let path_name = format!("{prefix}_{at}");
-            let bytes = members[0].1.storage().filter(|storage| storage.has_data());
-            let bytes = bytes.map(Storage::bytes_once).transpose().map_err(|error| {
-                Error::malformed(error.to_string()).in_record(&members[0].0.record)
-            })?;
-            let name = format!("data/{folder}/{path_name}");
-            writer.write_record(&name, bytes.as_deref().unwrap_or_default())?;
-            for (payload, tensor) in members {
-                let meta = PayloadMeta {
-                    path_name: path_name.clone(),
-                    is_param: payload.is_parameter,
-                    use_pickle: false,
-                    tensor_meta: Some(tensor_meta(payload, tensor)?),
-                    extra: Vec::new(),
-                };
-                config.config.insert(payload.name.clone(), meta);
-            }
-        }
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for payload in objects {
-            let last = payload.record.rsplit('/').next().unwrap_or_default();
-            let prefix = match () {
-                () if last.starts_with("custom_obj") => "custom_obj",
-                () if last.starts_with("opaque_obj") => "opaque_obj",
-                () => prefix,
-            };
-            let start = if matches!(prefix, "weight" | "tensor") { groups.len() } else { 0 };
-            let count = counts.entry(prefix).or_insert(start);
-            let path_name = format!("{prefix}_{count}");
-            *count += 1;
-            if !payload.has_record() {
-                let message = format!(
-                    "'{}' is a {}, which only PyTorch can write in today's layout",
-                    payload.name.escape_debug(),
-                    payload.what()
-                );
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            let bytes = self.package().record(&payload.record)?;
-            writer.write_record(&format!("data/{folder}/{path_name}"), &bytes)?;
-            let meta = PayloadMeta {
-                path_name,
-                is_param: payload.is_parameter,
-                use_pickle: true,
-                tensor_meta: None,
-                extra: Vec::new(),
-            };
-            config.config.insert(payload.name.clone(), meta);
-        }
-        let name = format!("data/{folder}/{DEFAULT_MODEL}_{config_name}.json");
-        writer.write_record(&name, config.to_json().as_bytes())?;
-        Ok(())
-    }
-}
-
-fn tensor_meta(payload: &Payload, tensor: &Tensor) -> Result<TensorMeta, Error> {
-    let dtype = number_of_dtype(tensor.dtype()).and_then(ScalarType::from_number);
-    let dtype = dtype.ok_or_else(|| {
-        let message = format!(
-            "'{}' is of dtype {}, which torch.export.save cannot write",
-            payload.name.escape_debug(),
-            tensor.dtype().name()
-        );
-        Error::new(ErrorKind::Unsupported, message)
-    })?;
-    let ints = |values: &[i64]| values.iter().map(|&value| SymInt::Int(value)).collect();
-    let location = match payload.device() {
-        Some(device) => device.to_owned(),
-        None => tensor.device().location().into_owned(),
-    };
-    let (kind, index) = match location.split_once(':') {
-        Some((kind, index)) => (kind, index.parse().ok()),
-        None => (&*location, None),
-    };
-    Ok(TensorMeta {
-        dtype,
-        sizes: ints(tensor.sizes()),
-        requires_grad: tensor.requires_grad(),
-        device: Device { kind: kind.to_owned(), index, extra: Vec::new() },
-        strides: ints(tensor.strides()),
-        storage_offset: SymInt::Int(tensor.storage_offset()),
-        layout: Layout::Strided,
-        extra: Vec::new(),
-    })
 }
 
 /// What PyTorch's loader and writer change between them.
-fn like_loaded(program: &mut ExportedProgram) -> Result<(), Error> {
+pub(crate) fn like_loaded(program: &mut ExportedProgram) -> Result<(), Error> {
     // Names first: they are the graph's, not the text's.
     let names = node_names(&program.graph_module)?;
     rename(&mut program.graph_module.graph, &mut names.into_iter());

@@ -1,5 +1,6 @@
 //! `sconce edit`: a checkpoint with other entries and tensors, written as `torch.save` writes.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -15,8 +16,10 @@ use crate::arguments::saving::Saving;
 use crate::arguments::values::dtype;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Line, Out, Progress, SCHEMA_VERSION, Style, count};
+use crate::read::exported;
 use crate::read::open::{self, Say};
 use crate::select::glob::Glob;
+use crate::write::programs::{self, EXPORT_SAVE};
 use crate::write::wrote::{TORCH_SAVE, wrote};
 use crate::write::{opaque_callables, overflow};
 
@@ -34,7 +37,7 @@ pub struct EditArgs {
     /// The file.
     #[command(flatten)]
     pub input: Input,
-    /// Where to write (.pt, .pth, .bin or .ckpt)
+    /// Where to write (.pt, .pth, .bin or .ckpt; .pt2 with --weights)
     #[arg(value_name = "OUT", required_unless_present_any = ["output", "dry_run"])]
     pub out: Option<PathBuf>,
     /// Where to write
@@ -80,6 +83,10 @@ pub struct EditArgs {
     /// one of them as OLD=NEW (repeatable, in order)
     #[arg(long, value_name = "s/…/…/", value_parser = Rename::parse)]
     pub rename: Vec<Rename>,
+    /// Put the tensors of this state dict in the place of those of a program (.pt2), by name; --take is of this file
+    #[arg(long, value_name = "CHECKPOINT", conflicts_with_all = ["strip", "drop", "keep", "set", "device", "split",
+        "concat", "clone_views", "cast", "transpose", "rename"])]
+    pub weights: Option<OsString>,
     /// Print what would change, write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -146,6 +153,9 @@ pub struct Row<'a> {
 
 pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     let target = args.out.as_deref().or(args.output.as_deref());
+    if let Some(weights) = &args.weights {
+        return replace_weights(args, weights, target, out, say);
+    }
     target.map_or(Ok(()), checkpoint_name)?;
     let checkpoint = open::placed(&args.input, &args.device, say)?;
     let file = checkpoint.source().name().to_owned();
@@ -154,7 +164,8 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     {
         let message =
             "the program is not written, only its weights: a torch.save file is not a .pt2 file";
-        let help = "call the output .pt; sconce resave writes the program";
+        let help =
+            "--weights CHECKPOINT writes the program with other weights; or call the output .pt";
         return Err(Failure::usage(message).in_file(&file).help(help));
     }
     let mut draft = Draft::new(checkpoint.root());
@@ -198,6 +209,63 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
         }
         if let Some(target) = target {
             output::remark(say.color, &wrote(target, TORCH_SAVE));
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+/// `--weights`: a program with the numbers of a state dict.
+fn replace_weights(
+    args: &EditArgs,
+    weights: &OsStr,
+    target: Option<&Path>,
+    out: &mut Out,
+    say: Say,
+) -> Verdict {
+    if let Some(target) = target.filter(|target| !programs::is_program_name(target)) {
+        let message = format!("a program is written, but '{}' does not say so", target.display());
+        return Err(Failure::usage(message).help("end it in .pt2"));
+    }
+    let (input, load) = (open::name(&args.input.file), &args.input.load);
+    let archive = programs::archive(&args.input.file, load)?;
+    let model = archive.model(load.model.as_deref());
+    let model = model.map_err(|error| exported::failure(error, &input))?;
+    let take = args.take.as_deref();
+    let (model, names) = programs::with_weights(&archive, model, weights, take, load, say)?;
+    let rows: Vec<Row<'_>> = names
+        .iter()
+        .map(|name| Row {
+            name,
+            change: "replaced",
+            to: None,
+            from: None,
+            overflowed: None,
+            note: None,
+        })
+        .collect();
+    let file_to_write = target.filter(|_| !args.dry_run);
+    if let Some(target) = file_to_write {
+        programs::write(&[model], target, args.force)?;
+    }
+    if args.json {
+        let output = target.map(Path::to_string_lossy);
+        out.json(&Document {
+            schema_version: SCHEMA_VERSION,
+            input: &input,
+            output: output.as_deref(),
+            written: !args.dry_run,
+            changes: rows,
+        })?;
+    } else if args.dry_run {
+        for row in &rows {
+            out.line(&row.line())?;
+        }
+    } else if !say.quiet {
+        for line in summary(&rows) {
+            output::remark(say.color, &line);
+        }
+        if let Some(target) = target {
+            output::remark(say.color, &wrote(target, EXPORT_SAVE));
         }
     }
     Ok(Outcome::Clean)

@@ -1,10 +1,12 @@
-//! `sconce merge`: several state dicts in one, with the versions of their modules.
+//! `sconce merge`: several state dicts in one, with the versions of their modules; or several programs of torch.export in
+//! one archive.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use sconce::checkpoint::{Checkpoint, Draft, StateDict};
+use sconce::export_program::ModelToWrite;
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
@@ -12,9 +14,11 @@ use crate::arguments::reading::Load;
 use crate::arguments::saving::Saving;
 use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Out, Progress, SCHEMA_VERSION, count};
+use crate::read::exported;
 use crate::read::open::{self, Say};
 use crate::select::pick;
 use crate::write::opaque_callables;
+use crate::write::programs::{self, EXPORT_SAVE};
 use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 
 /// `sconce merge`.
@@ -59,6 +63,9 @@ struct Document<'a> {
 }
 
 pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
+    if programs::is_program_name(&args.output) {
+        return merge_programs(args, out, say);
+    }
     checkpoint_name(&args.output)?;
     let mut state = StateDict::new();
     let mut equal = Vec::new();
@@ -115,6 +122,57 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         };
         let held = format!(": {} of {}", count(tensors, "tensor"), count(files, "file"));
         output::remark(say.color, &line.plain(held));
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Puts the programs of several files into one archive, each with its weights.
+fn merge_programs(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
+    if args.take.is_some() {
+        let message = "--take is for state dicts: of a program all is taken";
+        return Err(Failure::usage(message).help("--model NAME takes one model of each file"));
+    }
+    let archives = args.files.iter().map(|file| Ok((file, programs::archive(file, &args.load)?)));
+    let archives = archives.collect::<Result<Vec<_>, Failure>>()?;
+    let (mut models, mut tensors) = (Vec::new(), 0);
+    for (file, archive) in &archives {
+        let failure = |error| exported::failure(error, &open::name(file));
+        let names: Vec<&str> = match &args.load.model {
+            None => archive.models().iter().map(String::as_str).collect(),
+            some => vec![archive.model(some.as_deref()).map_err(failure)?],
+        };
+        for model in names {
+            for payloads in [archive.weights(model), archive.constants(model)] {
+                tensors += payloads.map_err(failure)?.len();
+            }
+            models.push(ModelToWrite::new(archive, model).named(programs::name_of(model, file)));
+        }
+    }
+    if models.len() < 2 {
+        return Err(Failure::usage("there is nothing to merge in one program").help(
+            "give several files; sconce resave --like-torch --model NAME takes one model out",
+        ));
+    }
+    if !args.dry_run {
+        programs::write(&models, &args.output, args.force)?;
+    }
+    let output = args.output.to_string_lossy();
+    if args.json {
+        out.json(&Document {
+            schema_version: SCHEMA_VERSION,
+            inputs: args.files.iter().map(|file| open::name(file)).collect(),
+            output: &output,
+            written: !args.dry_run,
+            tensors,
+            equal: Vec::new(),
+        })?;
+    } else if !say.quiet {
+        let line = match args.dry_run {
+            true => would_write(&args.output, EXPORT_SAVE),
+            false => wrote(&args.output, EXPORT_SAVE),
+        };
+        let held = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(", ");
+        output::remark(say.color, &line.plain(format!(": {held}")));
     }
     Ok(Outcome::Clean)
 }

@@ -4,5 +4,6 @@ pub mod atomic;
 pub mod file_set;
 pub mod opaque_callables;
 pub mod overflow;
+pub mod programs;
 pub mod saving;
 pub mod wrote;
