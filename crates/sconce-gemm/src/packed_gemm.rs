@@ -32,7 +32,13 @@ const PARALLEL: usize = 1 << 20;
 
 /// Whether [`multiply`] takes each number for a sum of three bfloat16 numbers, which AMX multiplies exactly.
 pub fn is_by_bf16_parts(m: usize, k: usize) -> bool {
-    bf16x3_gemm::is_worth_it(m, k)
+    #[cfg(target_arch = "x86_64")]
+    return bf16x3_gemm::is_worth_it(m, k);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (m, k);
+        false
+    }
 }
 
 /// `out = x · weightᵀ + bias`, all row-major without gaps, the weight packed.
