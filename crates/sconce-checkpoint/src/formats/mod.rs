@@ -15,8 +15,8 @@ mod tar;
 mod zip;
 
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
-pub(crate) use record::Records;
 pub use mobile::mobile_archive;
+pub(crate) use record::Records;
 pub use zip::pickled_tensors;
 
 use std::ops::Range;

@@ -32,9 +32,11 @@ fn read(source: &Source) -> Result<Source, Error> {
     let module = Buffer(bytes).root()?;
     let sources = module.vector(20, 4)?;
     if sources.len() == 0 {
-        let message = "the mobile module has bytecode alone and no source, which PyTorch writes since 1.13";
-        return Err(Error::new(ErrorKind::Unsupported, message)
-            .with_help("save it again from the module that it was made of: torch.jit.save(module, OUT)"));
+        let message =
+            "the mobile module has bytecode alone and no source, which PyTorch writes since 1.13";
+        return Err(Error::new(ErrorKind::Unsupported, message).with_help(
+            "save it again from the module that it was made of: torch.jit.save(module, OUT)",
+        ));
     }
     let (values, types, storages) =
         (module.vector(12, 4)?, module.vector(18, 4)?, module.vector(16, 4)?);

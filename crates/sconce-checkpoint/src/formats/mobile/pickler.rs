@@ -65,7 +65,12 @@ fn malformed(message: impl Into<String>) -> Error {
 }
 
 impl<'a> Pickler<'a> {
-    pub(super) fn new(values: Vector<'a>, types: Vector<'a>, storages: Vector<'a>, most: usize) -> Self {
+    pub(super) fn new(
+        values: Vector<'a>,
+        types: Vector<'a>,
+        storages: Vector<'a>,
+        most: usize,
+    ) -> Self {
         let (states, used) = (BTreeMap::new(), BTreeMap::new());
         Pickler { values, types, storages, states, used, out: vec![0x80, 2], most }
     }
@@ -105,7 +110,8 @@ impl<'a> Pickler<'a> {
                 Task::Value(index) => self.value(index, &mut tasks)?,
             }
             if self.out.len() > self.most || tasks.len() > self.most {
-                let message = "the values of the flatbuffer name each other more often than its size allows";
+                let message =
+                    "the values of the flatbuffer name each other more often than its size allows";
                 return Err(Error::new(ErrorKind::Limit, message));
             }
         }
@@ -128,7 +134,8 @@ impl<'a> Pickler<'a> {
         let (kind, at) = (value.u8(4)?, value.field(6)?);
         let buffer = value.buffer();
         let at = at.map(|at| buffer.follow(at)).transpose()?;
-        let place = at.ok_or_else(|| malformed(format!("value {index} of the flatbuffer is empty")));
+        let place =
+            at.ok_or_else(|| malformed(format!("value {index} of the flatbuffer is empty")));
         let table = || place.clone().and_then(|at| buffer.table(at));
         match kind {
             kind::NONE => self.out.push(b'N'),
@@ -156,11 +163,29 @@ impl<'a> Pickler<'a> {
                 self.tensor(table()?)?;
                 tasks.push(Task::Done(index));
             }
-            kind::INT_LIST => self.numbers(index, table()?.vector(4, 8)?.i64s(), "build_intlist", Self::int, tasks)?,
+            kind::INT_LIST => self.numbers(
+                index,
+                table()?.vector(4, 8)?.i64s(),
+                "build_intlist",
+                Self::int,
+                tasks,
+            )?,
             kind::DOUBLE_LIST => {
-                self.numbers(index, table()?.vector(4, 8)?.f64s(), "build_doublelist", Self::double, tasks)?;
+                self.numbers(
+                    index,
+                    table()?.vector(4, 8)?.f64s(),
+                    "build_doublelist",
+                    Self::double,
+                    tasks,
+                )?;
             }
-            kind::BOOL_LIST => self.numbers(index, table()?.vector(4, 1)?.u8s(), "build_boollist", Self::bool, tasks)?,
+            kind::BOOL_LIST => self.numbers(
+                index,
+                table()?.vector(4, 1)?.u8s(),
+                "build_boollist",
+                Self::bool,
+                tasks,
+            )?,
             kind::LIST => {
                 self.states.insert(index, State::Open);
                 let list = table()?;
@@ -175,7 +200,9 @@ impl<'a> Pickler<'a> {
                 let dict = table()?;
                 let (keys, values) = (dict.vector(4, 4)?, dict.vector(6, 4)?);
                 if keys.len() != values.len() {
-                    return Err(malformed(format!("value {index}, a dict, has not as many keys as values")));
+                    return Err(malformed(format!(
+                        "value {index}, a dict, has not as many keys as values"
+                    )));
                 }
                 self.global("torch.jit._pickle", "restore_type_tag");
                 self.out.extend(*b"(}(");
@@ -197,18 +224,29 @@ impl<'a> Pickler<'a> {
                 let table = table()?;
                 self.class(table.text(4)?)?;
                 self.out.push(b'(');
-                tasks.extend([Task::Done(index), Task::Bytes(b"tR".to_vec()), Task::Value(table.u32(6)?)]);
+                tasks.extend([
+                    Task::Done(index),
+                    Task::Bytes(b"tR".to_vec()),
+                    Task::Value(table.u32(6)?),
+                ]);
             }
             kind::OBJECT => self.object(index, table()?, tasks)?,
             other => {
-                let message = format!("value {index} of the flatbuffer is of kind {other}, which is not known here");
+                let message = format!(
+                    "value {index} of the flatbuffer is of kind {other}, which is not known here"
+                );
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
         }
         Ok(())
     }
 
-    fn object(&mut self, index: u32, object: Table<'a>, tasks: &mut Vec<Task>) -> Result<(), Error> {
+    fn object(
+        &mut self,
+        index: u32,
+        object: Table<'a>,
+        tasks: &mut Vec<Task>,
+    ) -> Result<(), Error> {
         self.states.insert(index, State::Open);
         let ty = self.types.table(object.u32(4)? as usize)?;
         self.class(ty.text(4)?)?;
@@ -218,7 +256,9 @@ impl<'a> Pickler<'a> {
             CLASS_WITH_FIELD => {
                 let (names, values) = (ty.vector(8, 4)?, object.vector(8, 4)?);
                 if names.len() != values.len() {
-                    let message = format!("value {index}, an object, has not as many attributes as its class");
+                    let message = format!(
+                        "value {index}, an object, has not as many attributes as its class"
+                    );
                     return Err(malformed(message));
                 }
                 self.out.extend(*b"}(");
@@ -230,7 +270,9 @@ impl<'a> Pickler<'a> {
             }
             CUSTOM_CLASS | CLASS_WITH_SETSTATE => tasks.push(Task::Value(object.u32(6)?)),
             other => {
-                let message = format!("value {index} is an object of a class of kind {other}, which is not known here");
+                let message = format!(
+                    "value {index} is an object of a class of kind {other}, which is not known here"
+                );
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
         }
@@ -240,15 +282,17 @@ impl<'a> Pickler<'a> {
     fn tensor(&mut self, tensor: Table<'a>) -> Result<(), Error> {
         let storage = tensor.u32(4)?;
         let number = i64::from(tensor.u8(6)? as i8);
-        let dtype = DType::from_scalar_type_number(number)
-            .ok_or_else(|| malformed(format!("a tensor is of dtype number {number}, which is none")))?;
+        let dtype = DType::from_scalar_type_number(number).ok_or_else(|| {
+            malformed(format!("a tensor is of dtype number {number}, which is none"))
+        })?;
         let class = dtype.storage_class().ok_or_else(|| {
             let message = format!("a tensor of {} cannot stand in a mobile module", dtype.name());
             Error::new(ErrorKind::Unsupported, message)
         })?;
         let known = *self.used.entry(storage).or_insert(dtype);
         if known != dtype {
-            let message = format!("storage {storage} holds both {} and {}", known.name(), dtype.name());
+            let message =
+                format!("storage {storage} holds both {} and {}", known.name(), dtype.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let bytes = self.storages.table(storage as usize)?.bytes(4)?.len();
@@ -284,7 +328,9 @@ impl<'a> Pickler<'a> {
         // c10::QScheme.
         let scheme = quantized.u8(4)?;
         if scheme != 0 {
-            let message = format!("a tensor of quantization scheme {scheme}: only those of one scale are read");
+            let message = format!(
+                "a tensor of quantization scheme {scheme}: only those of one scale are read"
+            );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.out.push(b'(');
