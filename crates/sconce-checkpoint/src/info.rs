@@ -43,6 +43,9 @@ impl Info {
             FileKind::Zip if self.byte_order.is_some() => "torch 2.1 or later",
             FileKind::Zip => "torch 1.6 or later",
             FileKind::TorchScript => "torch.jit.save",
+            FileKind::MobileFlatbuffer => {
+                "torch 1.13 or later, _save_for_lite_interpreter(_use_flatbuffer=True)"
+            }
             FileKind::Pt2 => "torch.export.save",
             _ => return None,
         })

@@ -47,7 +47,7 @@ pub use allow_list::AllowList;
 pub use checkpoint::Checkpoint;
 pub use edit::{Builder, CastOverflow, Change, ChangeKind, Draft, Made, StateDict, Value};
 pub use error::{Error, ErrorKind};
-pub use formats::{export, pickle_limits, pickled_tensors, pt2};
+pub use formats::{export, mobile_archive, pickle_limits, pickled_tensors, pt2};
 pub use globals::{GlobalUse, unsafe_globals};
 pub use identify::{FileKind, Identity, identify, try_identify};
 pub use info::{Info, StorageRecord};

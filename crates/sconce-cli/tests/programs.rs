@@ -273,13 +273,35 @@ fn archives_in_the_old_layout() {
     assert_eq!((row["name"].as_str(), row["numel"].as_i64()), (Some("by"), Some(2)));
 }
 
+/// What PyTorch's `torch.jit.load` makes of a mobile module in a flatbuffer (fixtures/mobile/generate.py).
 #[test]
-fn flatbuffers_are_named() {
+fn flatbuffers_are_read_as_archives() {
     let folder = Folder::new();
-    let file = folder.path("mobile.ptl");
-    fs::write(&file, b"\x20\0\0\0PTMF\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap();
-    for (name, verb) in [("flatbuffer_code", "code"), ("flatbuffer_ls", "ls")] {
-        insta::assert_snapshot!(name, folder.all(&run(&[verb, &file])));
+    let (file, archive) = ("../mobile/net.ptl", "../mobile/net.pt");
+    assert_eq!(run(&["code", file]).ok(), run(&["code", archive]).ok());
+    assert_eq!(run(&["diff", file, archive]).code, 0, "{}", run(&["diff", file, archive]).out);
+    let call = ["--input", "torch.ones(2, 3)", "--input", "3"];
+    let [ours, theirs] =
+        [file, archive].map(|file| run(&[&["run", file], &call[..]].concat()).ok());
+    assert_eq!(ours, theirs);
+    let out = folder.path("out.pt");
+    run(&["resave", file, &out]).ok();
+    assert_eq!(run(&["code", &out]).ok(), run(&["code", archive]).ok());
+    let card = run(&["info", file]).ok();
+    assert!(card.contains("unknown") && card.contains("bytecode"), "{card}");
+    assert_eq!(run(&["scan", file]).code, 1);
+    assert_eq!(run(&["identify", "--json", file]).json()["files"][0]["kind"], "mobile-flatbuffer");
+    // Bytecode alone, as PyTorch before 1.13 wrote it.
+    let bare = folder.path("bare.ptl");
+    fs::write(&bare, b"\x0c\0\0\0PTMF\x04\0\x04\0\x04\0\0\0").unwrap();
+    for verb in ["code", "ls", "run"] {
+        let run = run(&[verb, &bare]);
+        assert_eq!(run.code, 2, "{verb}: {}", run.err);
+        assert!(
+            run.err.contains("bytecode alone") || run.err.contains("outside of it"),
+            "{}",
+            run.err
+        );
     }
 }
 

@@ -287,6 +287,11 @@ impl Job<'_> {
                 if kind == FileKind::Legacy {
                     self.after_storages(checkpoint, &files[0]);
                 }
+                if kind == FileKind::MobileFlatbuffer {
+                    let reason = "bytecode for the interpreter of mobile devices, which is not looked at: the source \
+                                  beside it is";
+                    self.sink.add(Finding::new(Rule::OtherFormat, "", reason));
+                }
                 return;
             }
             Err(error) => error,

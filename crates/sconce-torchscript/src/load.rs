@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sconce_archive::Archive;
-use sconce_checkpoint::ErrorKind;
+use sconce_checkpoint::{ErrorKind, FileKind};
 use sconce_ir::Type;
 use sconce_source::{Limits, MapMode, Source};
 use sconce_tensor::Device;
@@ -21,7 +21,8 @@ const VERSIONS: std::ops::RangeInclusive<u64> = 1..=10;
 /// Loads an archive: `torch.jit.load(path)`.
 ///
 /// Reads the directory, the object pickle and the code of the classes in it. Tensor data stays in
-/// the mapped file until it is used; no method is compiled.
+/// the mapped file until it is used; no method is compiled. A mobile module in a flatbuffer (`.ptl`) is read as the
+/// archive that it stands for, if it has source.
 ///
 /// # Errors
 /// When the file cannot be read, is not a TorchScript archive, or its objects and classes do not fit.
@@ -82,7 +83,10 @@ impl LoadOptions {
         self.read_archive(source).map_err(|error| error.in_file(&name))
     }
 
-    fn read_archive(&self, source: Source) -> Result<Module, Error> {
+    fn read_archive(&self, mut source: Source) -> Result<Module, Error> {
+        if sconce_checkpoint::try_identify(&source)?.kind == FileKind::MobileFlatbuffer {
+            source = sconce_checkpoint::mobile_archive(&source)?;
+        }
         let archive = Arc::new(Archive::open(source, &self.limits)?);
         let version = archive.version()?.number;
         if archive.contains("model.json") {

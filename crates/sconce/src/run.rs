@@ -145,7 +145,7 @@ pub fn open_model(source: Source) -> Result<Model, crate::Error> {
             Ok(Model::of_program(&program)?)
         }
         // What a damaged archive looks like, its reader says best.
-        FileKind::TorchScript | FileKind::Zip => {
+        FileKind::TorchScript | FileKind::Zip | FileKind::MobileFlatbuffer => {
             Ok(Model::new(crate::jit::LoadOptions::new().read(source)?))
         }
         kind => Err(crate::Error::NotAProgram { file: source.name().to_owned(), kind }),

@@ -4,6 +4,7 @@
 
 pub mod export;
 mod legacy;
+mod mobile;
 mod npz;
 mod pickle;
 pub mod pt2;
@@ -14,6 +15,7 @@ mod tar;
 mod zip;
 
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
+pub use mobile::mobile_archive;
 pub(crate) use record::Records;
 pub use zip::pickled_tensors;
 
@@ -81,6 +83,10 @@ impl Parts {
 /// Says what the source is and opens it accordingly.
 pub(crate) fn open(source: &Source, options: &LoadOptions) -> Result<Parts, Error> {
     let identity = try_identify(source)?;
+    if identity.kind == FileKind::MobileFlatbuffer {
+        let parts = open(&mobile_archive(source)?, options)?;
+        return Ok(Parts { format: identity.kind, ..parts });
+    }
     if let Some(observer) = &options.observer {
         observer.file(source, identity.kind);
     }

@@ -29,6 +29,11 @@ macro_rules! kinds {
                 match self { $(FileKind::$variant => $opens,)* }
             }
 
+            /// Whether it holds a program in TorchScript.
+            pub fn is_torchscript(self) -> bool {
+                matches!(self, FileKind::TorchScript | FileKind::MobileFlatbuffer)
+            }
+
             /// What to do next, in one sentence, where that is not to open it.
             pub fn advice(self) -> Option<&'static str> {
                 match self { $(FileKind::$variant => $advice,)* }
@@ -58,8 +63,7 @@ kinds! {
         Some("load it with torch.package.PackageImporter and save what is needed with torch.save");
     PreviewArchive, "preview-archive", "archive of PyTorch's 1.0 preview", false,
         Some("no released PyTorch reads it: export the model again");
-    MobileFlatbuffer, "mobile-flatbuffer", "PyTorch mobile module (flatbuffer)", false,
-        Some("have PyTorch write it as an archive: torch.jit.save(torch.jit.load('FILE'), OUT)");
+    MobileFlatbuffer, "mobile-flatbuffer", "PyTorch mobile module (flatbuffer)", true, None;
     ExecuTorch, "executorch", "ExecuTorch program", false,
         Some("use the checkpoint that it was made from");
     TorchSharp, "torchsharp", "TorchSharp state", false,

@@ -41,7 +41,8 @@ fn program(source: Source, load: &Load, file: &str) -> Result<Program, Failure> 
 pub fn from_source(source: Source, load: &Load, file: &str) -> Result<Module, Failure> {
     let identity = identify(&source);
     // What a damaged archive looks like, its reader says best.
-    if !matches!(identity.kind, FileKind::TorchScript | FileKind::Zip) {
+    if !matches!(identity.kind, FileKind::TorchScript | FileKind::Zip | FileKind::MobileFlatbuffer)
+    {
         let what = identity.kind.description();
         let message = format!("this is not a TorchScript archive: {what}");
         let failure = Failure::unreadable(message).in_file(file);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use sconce::archive::{Archive, Entry};
-use sconce::checkpoint::{Checkpoint, FileKind};
+use sconce::checkpoint::{Checkpoint, FileKind, mobile_archive};
 use sconce::source::Limits;
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub fn compare(
         return compare_exported(first, second, load).map(Some);
     }
     let limits = &open::limits(load);
-    let is_program = |checkpoint: &Checkpoint| checkpoint.format() == FileKind::TorchScript;
+    let is_program = |checkpoint: &Checkpoint| checkpoint.format().is_torchscript();
     let note = match (is_program(first), is_program(second)) {
         (false, false) => return Ok(None),
         (true, true) if wanted => None,
@@ -137,7 +137,11 @@ fn parts_of(checkpoint: &Checkpoint, load: &Load) -> Result<Parts, Failure> {
 }
 
 fn archive(checkpoint: &Checkpoint, limits: &Limits) -> Result<Archive, Failure> {
-    let archive = Archive::open(checkpoint.source().clone(), limits);
+    let source = match checkpoint.format() {
+        FileKind::MobileFlatbuffer => mobile_archive(checkpoint.source())?,
+        _ => checkpoint.source().clone(),
+    };
+    let archive = Archive::open(source, limits);
     archive.map_err(|error| Failure::from(error).in_file(checkpoint.source().name()))
 }
 

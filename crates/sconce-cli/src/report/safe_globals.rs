@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sconce::checkpoint::{AllowList, ErrorKind, GlobalUse, Policy};
 use sconce::pickle::repr::is_dotted_name;
 use sconce::scan::{Finding, Report, Rule, Verdict, why_dangerous};
-use sconce::{FileKind, Source, identify};
+use sconce::{Source, identify};
 
 use crate::arguments::reading::Load;
 use crate::read::open;
@@ -109,7 +109,7 @@ fn refused(report: &Report, outside: &[&GlobalUse]) -> Vec<String> {
 
 /// Whether this is a TorchScript archive.
 pub fn is_program(source: &Source) -> bool {
-    identify(source).kind == FileKind::TorchScript
+    identify(source).kind.is_torchscript()
 }
 
 const DTYPES: &str = "numpy.dtypes";

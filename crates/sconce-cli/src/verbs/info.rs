@@ -74,8 +74,8 @@ fn one(args: &InfoArgs, input: &Input, out: &mut Out, say: Say) -> Verdict {
     let mut inspect = load.clone();
     inspect.policy = PolicyChoice::Inspect;
     // What the policy says comes first: the card shows what can be shown beside it.
-    let program = (identity.kind == FileKind::TorchScript)
-        .then(|| Program::read(&source, &open::limits(load)));
+    let program =
+        identity.kind.is_torchscript().then(|| Program::read(&source, &open::limits(load)));
     let (opened, report) = safety::open(&source, open::options(&inspect), &open::limits(load));
     let (exported, no_exported) = match exported::is_exported(&source) {
         true => match Exported::read(&source, &inspect) {

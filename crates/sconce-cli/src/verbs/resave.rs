@@ -66,7 +66,7 @@ pub fn run(args: &ResaveArgs, out: &mut Out, say: Say) -> Verdict {
         let message = "--like-torch is for .pt2 files; others are always written as PyTorch would";
         return Err(Failure::usage(message).in_file(input));
     }
-    let (format, writer) = if kind == FileKind::TorchScript {
+    let (format, writer) = if kind.is_torchscript() {
         if args.tensors_only {
             let message = "--tensors-only is for checkpoints: a TorchScript archive is a program";
             let help = "sconce convert --state-dict writes its parameters and buffers";

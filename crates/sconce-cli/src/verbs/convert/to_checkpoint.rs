@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use sconce::checkpoint::{Change, Checkpoint, Draft, FileKind, LoadOptions, Node};
+use sconce::checkpoint::{Change, Checkpoint, Draft, LoadOptions, Node};
 use sconce::tensor::Tensor;
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub fn run(
     }
     if args.state_dict || args.saving.tensors_only {
         draft = opaque_callables::tensors_only(&draft).map_err(|failure| failure.in_file(file))?;
-    } else if checkpoint.format() == FileKind::TorchScript {
+    } else if checkpoint.format().is_torchscript() {
         return Err(Failure::usage(
             "a TorchScript archive holds code, which torch.save does not write",
         )
