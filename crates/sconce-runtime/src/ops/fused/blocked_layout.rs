@@ -10,13 +10,16 @@ use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::fused::operator_name;
 use crate::ops::tensor::operands::made;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
+    // The last operand of conversions says what they are made for.
+    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?)))
+        .steps(|operands| reason(operands.get(1))),
     op("sconce::from_blocked", "-", |_, args| {
         let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
         if !args.bool(2)? {
@@ -24,7 +27,8 @@ pub(crate) const TABLE: Table = &[
         }
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
         made(picture.with_strides(&strides))
-    }),
+    })
+    .steps(|operands| reason(operands.get(3))),
     op("sconce::conv_blocked", "-", |_, args| convolve(&args)).steps(conv_steps),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
@@ -68,6 +72,16 @@ pub(crate) const TABLE: Table = &[
 
 fn unfit() -> Raise {
     Raise::message("an operator of an optimised graph that does not fit its operands")
+}
+
+/// The operator before or behind a conversion, which is not in blocks.
+fn reason(operand: Option<&Option<&IValue>>) -> Vec<&'static str> {
+    let Some(Some(IValue::Str(symbol))) = operand else { return Vec::new() };
+    vec![match &**symbol {
+        "prim::Param" => "argument",
+        "prim::Return" => "result",
+        symbol => crate::ops::symbol_of_row(symbol).map_or("other", operator_name),
+    }]
 }
 
 fn pool_options(numbers: &[i64], ceil_mode: bool) -> Result<PoolOptions<'_>> {

@@ -6,7 +6,7 @@
 //! follows a convolution and belongs to it (the sum with a residual, the activation) is made part of
 //! it. A value that is still wanted as it was is put back in order right after it is made.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::{Constant, Kind, NodeId, Prim, Type, ValueId};
 
 use crate::optimize::Optimization;
@@ -55,6 +55,7 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
     let mut layout = Layout {
         o: optimization,
         blocked: FxHashMap::default(),
+        views: FxHashSet::default(),
         joined: FxHashMap::default(),
     };
     let nodes: Vec<NodeId> = layout.o.graph.block_nodes(layout.o.graph.root()).collect();
@@ -64,6 +65,7 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
         }
     }
     layout.restore();
+    layout.explain_conversions();
     optimization.refresh();
 }
 
@@ -71,6 +73,8 @@ pub(super) struct Layout<'a> {
     pub(super) o: &'a mut Optimization,
     /// The values that are there in blocks.
     pub(super) blocked: FxHashMap<ValueId, Blocked>,
+    /// Values that are views of others in the program; whoever wants them in order takes them from those.
+    pub(super) views: FxHashSet<ValueId>,
     /// Of pictures that are joined of others of whole blocks, what they are joined of.
     pub(super) joined: FxHashMap<ValueId, Vec<ValueId>>,
 }
@@ -192,7 +196,7 @@ impl Layout<'_> {
             let node = self.o.producer(value);
             let made_from_it = self.o.graph.node(self.o.producer(blocked.value));
             let reordered = made_from_it.kind.symbol() == "sconce::to_blocked";
-            if reordered {
+            if reordered || self.views.contains(&value) {
                 continue;
             }
             let channels = self.o.insert_constant(&Constant::Int(blocked.channels), node);
@@ -203,5 +207,34 @@ impl Layout<'_> {
             self.o.graph.replace_all_uses(value, ordered);
         }
         sconce_ir::passes::eliminate_dead_code(&mut self.o.graph);
+    }
+
+    /// Says of each conversion that is left which operator it is made for, one that is not in blocks.
+    fn explain_conversions(&mut self) {
+        let nodes: Vec<NodeId> = self.o.graph.block_nodes(self.o.graph.root()).collect();
+        for node in nodes {
+            let at = self.o.graph.node(node);
+            let (symbol, inputs) = (at.kind.symbol(), at.inputs());
+            let other = match (symbol, inputs) {
+                ("sconce::to_blocked", &[picture]) => Some(self.o.producer(picture)),
+                ("sconce::from_blocked", _) => self.first_user(at.output()),
+                _ => continue,
+            };
+            let Some(other) = other else { continue };
+            let reason = Constant::Str(self.o.graph.node(other).kind.symbol().into());
+            let reason = self.o.insert_constant(&reason, node);
+            self.o.graph.add_node_input(node, reason);
+        }
+    }
+
+    /// The first operator that uses a value, be it as an item of a list.
+    fn first_user(&self, value: ValueId) -> Option<NodeId> {
+        let user = self.o.graph.value(value).uses().first()?.user;
+        let is_list = self.o.graph.node(user).is(Prim::ListConstruct);
+        let of_list = |list: &NodeId| {
+            let list = self.o.graph.node(*list).output();
+            self.o.graph.value(list).uses().first().map(|only| only.user)
+        };
+        Some(Some(user).filter(|_| is_list).as_ref().and_then(of_list).unwrap_or(user))
     }
 }

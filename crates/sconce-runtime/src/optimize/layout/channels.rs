@@ -68,6 +68,7 @@ impl Layout<'_> {
             return None;
         }
         let value = self.runs(&[(input.value, first, last - first)], node);
+        self.views.insert(self.o.graph.node(node).output());
         self.enter(node, Blocked { value, channels: last - first, ..input })
     }
 
@@ -108,6 +109,7 @@ impl Layout<'_> {
         for (output, count) in outputs.into_iter().zip(counts) {
             let value = self.runs(&[(input.value, first, count)], unpack);
             self.blocked.insert(output, Blocked { value, channels: count, ..input });
+            self.views.insert(output);
             first += count;
         }
         Some(())
