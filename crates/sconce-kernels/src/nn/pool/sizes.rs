@@ -168,7 +168,11 @@ pub(in crate::nn) fn fixed(
 }
 
 /// Windows that divide each dimension into as many parts, as even as possible.
-pub(in crate::nn) fn adaptive(input: &Tensor, name: &str, output: &[i64]) -> Result<([Axis; 3], Dims)> {
+pub(in crate::nn) fn adaptive(
+    input: &Tensor,
+    name: &str,
+    output: &[i64],
+) -> Result<([Axis; 3], Dims)> {
     if output.iter().any(|&n| n < 0) {
         return Err(Error::runtime(format!(
             "{name}: elements of output_size must be greater than or equal to 0"

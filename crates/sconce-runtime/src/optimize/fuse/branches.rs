@@ -42,6 +42,8 @@ struct Steps {
 /// A branch: its weight `[O, I/groups, h, w]` and bias, in double precision.
 struct Branch {
     node: NodeId,
+    /// Whether it is batch normalisation.
+    is_norm: bool,
     padding: [i64; 2],
     window: [i64; 2],
     weight: Vec<f64>,
@@ -74,9 +76,12 @@ fn merge_before(o: &mut Optimization, sum: NodeId) -> Option<()> {
     let branches: Vec<Branch> =
         branches.into_iter().map(|leaf| branch(o, leaf, &first)).collect::<Option<_>>()?;
     // One has the window of the result, so no pixel is looked at that none looked at before.
-    let largest = branches.iter().max_by_key(|branch| branch.window)?;
+    let largest = branches.iter().max_by_key(|branch| (branch.window, !branch.is_norm))?;
     let (weight, bias) = added_up(&branches, largest, &first)?;
     let inputs = o.graph.node(largest.node).inputs().to_vec();
+    // Where channels lie in the weight decides where they lie in what the convolution gives.
+    let strides = o.constant_tensor(*inputs.get(1)?)?.preserved_strides();
+    let weight = weight.with_strides(&strides).ok()?;
     let at = o.graph.node(largest.node);
     let (kind, operator, range) = (at.kind.clone(), at.operator, at.range.clone());
     let [_, _, _, rest @ ..] = inputs.as_slice() else { return None };
@@ -171,7 +176,7 @@ fn branch(o: &Optimization, leaf: ValueId, steps: &Steps) -> Option<Branch> {
         for (channel, scale) in scale.into_iter().enumerate() {
             *weight.get_mut(channel * per_group + channel % per_group)? = scale;
         }
-        return Some(Branch { node, padding: [0, 0], window: [1, 1], weight, bias });
+        return Some(Branch { node, is_norm: true, padding: [0, 0], window: [1, 1], weight, bias });
     }
     let &[_, weight, bias, _, padding, ..] = o.graph.node(node).inputs() else { return None };
     let padding = pair(o, padding)?;
@@ -183,7 +188,7 @@ fn branch(o: &Optimization, leaf: ValueId, steps: &Steps) -> Option<Branch> {
         _ => numbers(o.constant_tensor(bias)?)?,
     };
     let weight = numbers(weight)?;
-    Some(Branch { node, padding, window: [height, width], weight, bias })
+    Some(Branch { node, is_norm: false, padding, window: [height, width], weight, bias })
 }
 
 /// The weight and the bias of all branches together, in the window of the largest.

@@ -29,8 +29,7 @@ pub(crate) const POINTWISE: &[&str] = &[
 
 /// Operators on two pictures of as many channels, which work in any layout. What they make of the lanes
 /// without a channel is finite as well.
-const ARITHMETIC: &[&str] =
-    &["aten::add", "aten::sub", "aten::mul", "sconce::add", "sconce::mul"];
+const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "sconce::add", "sconce::mul"];
 
 pub(super) const LANES: i64 = 16;
 

@@ -38,7 +38,8 @@ struct Piece {
 pub fn cat_blocked(runs: &[ChannelRun<'_>]) -> Result<Tensor> {
     let tensors: Vec<&Tensor> = runs.iter().map(|run| run.image).collect();
     let images = Images::new(&tensors)?;
-    let pieces = pieces(runs).ok_or_else(|| Error::runtime("runs of channels that are not there"))?;
+    let pieces =
+        pieces(runs).ok_or_else(|| Error::runtime("runs of channels that are not there"))?;
     let ([n, height, width], blocks) = (images.sizes, pieces.len());
     let sizes = [n, blocks, height, width, LANES].map(|size| size as i64);
     let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
