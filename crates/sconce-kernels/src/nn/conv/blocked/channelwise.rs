@@ -5,10 +5,9 @@ use sconce_kernel_core::simd::lanes::LANES;
 
 use super::activation::Activation;
 use super::blocked_sizes;
+use super::pixel_groups::{Group, each_group, for_group};
 use super::share::each;
 use crate::{DType, Error, Result, Tensor};
-
-type Pixel = [f32; LANES];
 
 fn unfit() -> Error {
     Error::runtime("images in blocks of sizes that do not fit")
@@ -89,8 +88,8 @@ pub fn affine_blocked(
     images.with_planes(|from| {
         let planes = from.iter().zip(to.chunks_exact_mut(images.plane())).enumerate();
         each(len, planes, |(index, (from, to))| {
-            let numbers = [scale[index % blocks], shift[index % blocks]];
-            affine(from.as_chunks().0, numbers, to.as_chunks_mut().0, activation);
+            let numbers = [&scale[index % blocks], &shift[index % blocks]].map(for_group);
+            affine(from, &numbers, to, activation);
         });
         Ok(())
     })?;
@@ -98,7 +97,7 @@ pub fn affine_blocked(
     Ok(result)
 }
 
-fn affine(from: &[Pixel], numbers: [Pixel; 2], to: &mut [Pixel], activation: Activation) {
+fn affine(from: &[f32], numbers: &[Group; 2], to: &mut [f32], activation: Activation) {
     /// `clamp(x + 3, 0, 6) / 6`
     #[inline(always)]
     fn gate(x: f32) -> f32 {
@@ -120,19 +119,24 @@ fn affine(from: &[Pixel], numbers: [Pixel; 2], to: &mut [Pixel], activation: Act
 
 /// Comparisons in `function` are to let NaN through.
 fn pixels(
-    from: &[Pixel],
-    [scale, shift]: [Pixel; 2],
-    to: &mut [Pixel],
+    from: &[f32],
+    [scale, shift]: &[Group; 2],
+    to: &mut [f32],
     function: impl Fn(f32) -> f32,
 ) {
     dispatch(
         #[inline(always)]
         || {
-            for (from, to) in from.iter().zip(to) {
-                for lane in 0..LANES {
-                    to[lane] = function(from[lane] * scale[lane] + shift[lane]);
-                }
-            }
+            each_group(
+                from,
+                to,
+                #[inline(always)]
+                |from, to| {
+                    for lane in 0..to.len() {
+                        to[lane] = function(from[lane] * scale[lane] + shift[lane]);
+                    }
+                },
+            );
         },
     );
 }
@@ -153,15 +157,20 @@ pub fn gate_blocked(image: &Tensor, gate: &Tensor) -> Result<Tensor> {
     let plane = height * width * LANES;
     let planes = from.chunks_exact(plane).zip(gate.as_chunks::<LANES>().0);
     each(from.len(), planes.zip(to.chunks_exact_mut(plane)), |((from, gate), to)| {
+        let gate = for_group(gate);
         dispatch(
             #[inline(always)]
             || {
-                let pixels = from.as_chunks::<LANES>().0.iter();
-                for (from, to) in pixels.zip(to.as_chunks_mut::<LANES>().0) {
-                    for lane in 0..LANES {
-                        to[lane] = from[lane] * gate[lane];
-                    }
-                }
+                each_group(
+                    from,
+                    to,
+                    #[inline(always)]
+                    |from, to| {
+                        for lane in 0..to.len() {
+                            to[lane] = from[lane] * gate[lane];
+                        }
+                    },
+                );
             },
         );
     });

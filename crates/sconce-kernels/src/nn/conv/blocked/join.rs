@@ -5,10 +5,9 @@ use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::simd::lanes::LANES;
 
 use super::channelwise::Images;
+use super::pixel_groups::{Group, each_group, for_group};
 use super::share::each;
 use crate::{DType, Error, Result, Tensor};
-
-type Pixel = [f32; LANES];
 
 /// Channels one after the other of a blocked image.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +96,7 @@ fn shift(piece: &Piece, from: &[f32], to: &mut [f32]) {
     let &Piece { from: first, to: lane, count, .. } = piece;
     let mask: [u32; LANES] =
         std::array::from_fn(|l| if (lane..lane + count).contains(&l) { u32::MAX } else { 0 });
+    let mask = for_group(&mask);
     let pixels = to.len() / LANES;
     // Whole registers are read, moved by as many numbers: but for the first or the last pixel, where
     // they would begin before the block or end after it.
@@ -118,17 +118,22 @@ fn shift(piece: &Piece, from: &[f32], to: &mut [f32]) {
     let to = &mut to[inside.start * LANES..inside.end * LANES];
     dispatch(
         #[inline(always)]
-        || blend(from.as_chunks().0, &mask, to.as_chunks_mut().0),
+        || {
+            each_group(
+                from,
+                to,
+                #[inline(always)]
+                |from, to| blend(from, &mask, to),
+            );
+        },
     );
 }
 
 #[inline(always)]
-fn blend(from: &[Pixel], mask: &[u32; LANES], to: &mut [Pixel]) {
-    for (from, to) in from.iter().zip(to) {
-        for lane in 0..LANES {
-            let bits = (from[lane].to_bits() & mask[lane]) | (to[lane].to_bits() & !mask[lane]);
-            to[lane] = f32::from_bits(bits);
-        }
+fn blend(from: &Group, mask: &Group<u32>, to: &mut Group) {
+    for lane in 0..to.len() {
+        let bits = (from[lane].to_bits() & mask[lane]) | (to[lane].to_bits() & !mask[lane]);
+        to[lane] = f32::from_bits(bits);
     }
 }
 

@@ -10,6 +10,7 @@ mod channelwise;
 mod convolve;
 mod join;
 mod pack;
+mod pixel_groups;
 mod pool;
 mod reorder;
 mod scratch;
