@@ -59,10 +59,15 @@ impl Layout<'_> {
         };
         let whole = input.channels;
         let within = |at: i64| if at < 0 { at + whole } else { at }.clamp(0, whole);
-        let (dim, start, end) = (int(dim, 0)?, int(start, 0)?, int(end, whole)?);
+        let (dim, start, end) = (int(dim, 0)?, int(start, 0)?, int(end, i64::MAX)?);
+        let steps = step.map_or(Some(1), |step| int(step, 1))?;
+        // All of a dimension, whichever it is: `picture[:, 3:19]` begins with all of the batch.
+        if !is_narrow && (start, end, steps) == (0, i64::MAX, 1) {
+            self.views.insert(self.o.graph.node(node).output());
+            return self.enter(node, input);
+        }
         let first = within(start);
         let last = if is_narrow { first.checked_add(end)? } else { within(end) };
-        let steps = step.map_or(Some(1), |step| int(step, 1))?;
         let fits = (1, 1) == (if dim < 0 { dim + 4 } else { dim }, steps);
         if !fits || last <= first || last > whole || (is_narrow && step.is_some()) {
             return None;

@@ -45,9 +45,10 @@ pub fn silu_in_place(image: &Tensor) -> Result<()> {
 const TO_INTEGER: f32 = 12_582_912.0;
 
 /// What `f32` leaves of the logarithm of e to base 2.
-const LOG2_E_REST: f32 = 1.925_963_1e-8;
+const LOG2_E_REST: f32 = 1.925_963e-8;
 
 /// `2^f` for f between -1/2 and 1/2: the coefficients of a polynomial, that of the highest power first.
+#[allow(clippy::approx_constant, reason = "fitted with the others; near the logarithm of 2")]
 const EXP2: [f32; 6] =
     [1.326_472_7e-3, 9.671_513e-3, 5.550_733_6e-2, 2.402_224_2e-1, 6.931_47e-1, 1.0];
 
