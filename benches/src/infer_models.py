@@ -43,6 +43,63 @@ class Block(nn.Module):
         return x + self.mlp(self.norm2(x))
 
 
+class Bert(nn.Module):
+    """Embeddings and blocks that are normalised after each sum."""
+
+    def __init__(self, width: int, heads: int, depth: int):
+        super().__init__()
+        self.words, self.places = nn.Embedding(8192, width), nn.Embedding(512, width)
+        self.norm = nn.LayerNorm(width)
+        layers = [nn.TransformerEncoderLayer(width, heads, 4 * width, 0.1, "gelu", batch_first=True) for _ in range(depth)]
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        x = self.norm(self.words(words) + self.places(torch.arange(words.size(1))))
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def twice(inputs: int, outputs: int) -> nn.Module:
+    layers = []
+    for channels in (inputs, outputs):
+        layers += [nn.Conv2d(channels, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers)
+
+
+class Unet(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.down1, self.down2, self.down3 = twice(3, width), twice(width, 2 * width), twice(2 * width, 4 * width)
+        self.middle, self.pool = twice(4 * width, 8 * width), nn.MaxPool2d(2)
+        self.to3, self.up3 = nn.ConvTranspose2d(8 * width, 4 * width, 2, 2), twice(8 * width, 4 * width)
+        self.to2, self.up2 = nn.ConvTranspose2d(4 * width, 2 * width, 2, 2), twice(4 * width, 2 * width)
+        self.to1, self.up1 = nn.ConvTranspose2d(2 * width, width, 2, 2), twice(2 * width, width)
+        self.out = nn.Conv2d(width, 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a = self.down1(x)
+        b = self.down2(self.pool(a))
+        c = self.down3(self.pool(b))
+        x = self.middle(self.pool(c))
+        x = self.up3(torch.cat([c, self.to3(x)], 1))
+        x = self.up2(torch.cat([b, self.to2(x)], 1))
+        return self.out(self.up1(torch.cat([a, self.to1(x)], 1)))
+
+
+class RepVgg(nn.Module):
+    """A block as it is trained: branches of one value that are added up."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.large = nn.Sequential(nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width))
+        self.small = nn.Sequential(nn.Conv2d(width, width, 1, bias=False), nn.BatchNorm2d(width))
+        self.same = nn.BatchNorm2d(width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.large(x) + self.small(x) + self.same(x))
+
+
 class Lstm(nn.Module):
     def __init__(self):
         super().__init__()
@@ -114,6 +171,28 @@ def image(size, channels=3):
 MODELS = {
     "resnet18": (lambda: torchvision.models.resnet18(), lambda: image(224)),
     "mobilenet_v2": (lambda: torchvision.models.mobilenet_v2(), lambda: image(224)),
+    **{
+        name: ((lambda name=name: getattr(torchvision.models, name)()), (lambda: image(224)))
+        for name in (
+            "resnet50",
+            "vgg11",
+            "densenet121",
+            "regnet_y_400mf",
+            "efficientnet_b0",
+            "shufflenet_v2_x1_0",
+            "mobilenet_v3_large",
+            "convnext_tiny",
+            "swin_t",
+            "vit_b_16",
+        )
+    },
+    "inception_v3": (lambda: torchvision.models.inception_v3(init_weights=False), lambda: image(299)),
+    "unet": (lambda: Unet(32), lambda: image(160)),
+    "bert": (lambda: Bert(256, 4, 4), lambda: [torch.randint(0, 8192, (1, 128))]),
+    "repvgg_block": (
+        lambda: nn.Sequential(nn.Conv2d(3, 64, 3, 2, 1), *[RepVgg(64) for _ in range(4)]),
+        lambda: image(112),
+    ),
     "encoder": (
         lambda: nn.Sequential(*[Block(384, 6) for _ in range(6)]),
         lambda: [torch.randn(1, 128, 384)],
@@ -156,8 +235,10 @@ MODELS = {
     "int_loop": (IntLoop, lambda: [100_000]),
 }
 
-# Networks that are exported to ONNX: the others are loops, or in bfloat16.
-ONNX = ["resnet18", "mobilenet_v2", "encoder", "lstm", "lstm_batch", "small_cnn", "mlp", "pointwise", "hand_mlp"]
+# Networks that are not exported to ONNX: loops, in bfloat16, or twice the same.
+NOT_ONNX = ["nn_encoder", "lstm_cell", "tensor_loop", "brain_token", "brain_prompt", "int_loop"]
+# Whose type of result depends on whether it is scripted.
+TRACED = ["inception_v3"]
 
 warnings.filterwarnings("ignore")
 torch.set_grad_enabled(False)
@@ -169,17 +250,16 @@ for name, (make, arguments) in MODELS.items():
         continue
     torch.manual_seed(0)
     model = make().eval()
-    if isinstance(model, torchvision.models.ResNet):
-        # Random weights let values grow from block to block: keep them in range.
-        for module in model.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                module.running_mean.normal_(0, 0.1)
-                module.running_var.uniform_(0.5, 1.5)
+    # Random weights let values grow from block to block: keep them in range.
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 1.5)
     arguments = arguments()
-    if name in ONNX and importlib.util.find_spec("onnx"):
+    if name not in NOT_ONNX and importlib.util.find_spec("onnx"):
         onnx = str(folder / f"{name}.onnx")
         torch.onnx.export(model, tuple(arguments), onnx, dynamo=False, opset_version=17)
-    model = torch.jit.script(model)
+    model = torch.jit.trace(model, tuple(arguments)) if name in TRACED else torch.jit.script(model)
     torch.save(arguments, folder / f"{name}.args.pt")
     torch.save(model(*arguments), folder / f"{name}.expect.pt")
     model.save(str(folder / f"{name}.tmp"))

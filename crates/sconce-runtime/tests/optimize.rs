@@ -11,7 +11,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 21] = [
+const NETWORKS: [&str; 23] = [
     "residual",
     "inverted",
     "written",
@@ -33,6 +33,8 @@ const NETWORKS: [&str; 21] = [
     "scaled",
     "placed",
     "drawn",
+    "flows",
+    "branches",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -163,6 +165,44 @@ fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
             assert_eq!(calls(&session, gone), 0, "{name}: {gone}");
         }
     }
+}
+
+#[test]
+fn what_lies_between_convolutions_is_in_blocks() {
+    let mut session = session("flows", true);
+    let input = Tensor::zeros(&[1, 3, 12, 16], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    for gone in [
+        "aten::avg_pool2d",
+        "aten::max_pool2d",
+        "aten::adaptive_avg_pool2d",
+        "aten::batch_norm",
+        "aten::silu",
+        "aten::cat",
+        "aten::chunk",
+        "aten::slice.Tensor",
+        "aten::mean.dim",
+        "sconce::to_blocked",
+    ] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    assert_eq!(calls(&session, "sconce::affine_blocked"), 3);
+    // Pictures that are joined to be normalised are read where they are, but for ragged ones and one
+    // that is given.
+    assert_eq!(calls(&session, "sconce::cat_blocked"), 7);
+    assert_eq!(calls(&session, "sconce::gate_blocked"), 1);
+    // What is given; parts are views of what they are parts of.
+    assert_eq!(calls(&session, "sconce::from_blocked"), 4);
+}
+
+#[test]
+fn branches_of_one_value_that_are_added_up_are_one_convolution() {
+    let mut session = session("branches", true);
+    let input = Tensor::zeros(&[1, 3, 12, 16], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    // Convolutions with other steps stay, and those whose windows cross.
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 8);
+    assert_eq!(calls(&session, "sconce::affine_blocked"), 0);
 }
 
 #[test]

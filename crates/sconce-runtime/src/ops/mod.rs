@@ -124,6 +124,11 @@ pub(crate) fn fused_steps(symbol: &str, operands: &[Option<&IValue>]) -> Vec<&'s
     STEPS.get(symbol).map(|steps| steps(operands)).unwrap_or_default()
 }
 
+/// The symbol of an operator that has a row of its own.
+pub(crate) fn symbol_of_row(symbol: &str) -> Option<&'static str> {
+    ROWS.keys().map(|&(known, _)| known).find(|known| *known == symbol)
+}
+
 /// The operator of a symbol such as `aten::add` and an overload such as `int`: its own line of a
 /// table, or that of the operator it comes from.
 pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {

@@ -42,6 +42,7 @@ const FIRST_PASSES: &[Pass] = &[
 const PASSES: &[Pass] = &[
     ("make activations functional", canonicalize::in_place::make_functional),
     ("fold batch normalization", fuse::batch_norm::fold),
+    ("merge branches", fuse::branches::merge),
     ("choose the blocked layout", layout::blocked::choose_layout),
     ("prepack linear layers", prepack::linear::pack),
     ("prepack encoder layers", prepack::encoder_layer::pack),

@@ -309,6 +309,47 @@ def forward(self, x: Tensor):
     assert bool(x.sum() > 0), "a sum below zero"
     return y
 """, dict(c0=(12,), k8=(1,))),
+    # What keeps the channels side by side: pools, joined pictures that are normalised, parts whose
+    # channels begin anywhere, gates.
+    "flows": ("""
+def forward(self, x: Tensor):
+    x = torch.ops.aten.silu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    a = torch.ops.aten.avg_pool2d(x, [3, 3], [1, 1], [1, 1], False, False, None)
+    y = torch.cat([a, torch.ops.aten.max_pool2d(x, [3, 3], [1, 1], [1, 1])], 1)
+    y = torch.relu(torch.batch_norm(y, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True))
+    y = torch.conv2d(y, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    z = torch.cat([y, torch.relu(y)], 1)
+    y = torch.cat([z, torch.tanh(y)], 1)
+    n = torch.relu_(torch.batch_norm(y, self.g1, self.b1, self.m1, self.v1, False, 0.1, 1e-5, True))
+    p, q, r = torch.split(n, [24, 24, 48], 1)
+    y = torch.conv2d(q, self.w2, None, [1, 1], [1, 1], [1, 1], 1) * 2 - p
+    y = y[:, 3:19]
+    mean = y.mean([2, 3])
+    y = torch.sigmoid(torch.ops.aten.adaptive_avg_pool2d(y, [1, 1])) * y
+    b, c = torch.chunk(torch.conv2d(y, self.w3, None, [1, 1], [0, 0], [1, 1], 1), 2, 1)
+    y = torch.ops.aten.hardswish(torch.batch_norm(b + c, self.g2, self.b2, self.m2, self.v2, False, 0.1, 1e-5, True))
+    return torch.ops.aten.adaptive_avg_pool2d(y, [3, 2]), mean, r, a, z
+""", dict(w0=(20, 3, 3, 3), n0=(40,), w1=(32, 40, 3, 3), n1=(96,), w2=(24, 24, 3, 3), w3=(36, 16, 1, 1), n2=(18,))),
+    # Branches that are added up, as networks that are merged for deployment have them.
+    "branches": ("""
+def forward(self, x: Tensor):
+    x = torch.relu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    a = torch.conv2d(x, self.w1, self.c0, [1, 1], [1, 1], [1, 1], 1)
+    a = torch.batch_norm(a, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    b = torch.conv2d(x, self.w2, None, [1, 1], [0, 0], [1, 1], 1)
+    b = torch.batch_norm(b, self.g1, self.b1, self.m1, self.v1, False, 0.1, 1e-5, True)
+    c = torch.batch_norm(x, self.g2, self.b2, self.m2, self.v2, False, 0.1, 1e-5, True)
+    y = torch.relu_(a + b + c)
+    d = torch.conv2d(y, self.w3, None, [2, 2], [2, 2], [2, 2], 16)
+    d = d + torch.conv2d(y, self.w4, self.c1, [2, 2], [0, 0], [2, 2], 16)
+    z = torch.conv2d(y, self.w2, None, [2, 2], [0, 0], [1, 1], 1) + d
+    e = torch.relu(z)
+    e = (torch.conv2d(e, self.w2, None, [1, 1], [0, 0], [1, 1], 1) + z) + torch.conv2d(e, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    f = torch.conv2d(e, self.w5, None, [1, 1], [0, 1], [1, 1], 1)
+    h = torch.batch_norm(e, self.g2, self.b2, self.m2, self.v2, False, 0.1, 1e-5, True)
+    h = h + torch.conv2d(e, self.w2, None, [1, 1], [0, 0], [1, 1], 1)
+    return e, f + torch.conv2d(e, self.w6, None, [1, 1], [1, 0], [1, 1], 1), h
+""", dict(w0=(16, 3, 3, 3), w1=(16, 16, 3, 3), c0=(16,), n0=(16,), w2=(16, 16, 1, 1), n1=(16,), n2=(16,), w3=(16, 1, 3, 3), w4=(16, 1, 1, 1), c1=(16,), w5=(16, 16, 1, 3), w6=(16, 16, 3, 1))),
 }
 
 

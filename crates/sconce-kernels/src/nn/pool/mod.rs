@@ -7,9 +7,9 @@ mod average;
 mod fractional;
 mod maximum;
 mod planes;
-mod sizes;
+pub(super) mod sizes;
 mod unpool;
-mod windows;
+pub(super) mod windows;
 
 pub use average::{adaptive_avg_pool, avg_pool};
 pub use fractional::fractional_max_pool;

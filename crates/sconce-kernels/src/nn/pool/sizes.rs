@@ -6,11 +6,11 @@ use crate::{DType, Dims, Error, Result, Tensor};
 
 /// One dimension's share of [`PoolOptions`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WindowSteps {
-    pub(super) kernel: i64,
-    pub(super) stride: i64,
-    pub(super) padding: i64,
-    pub(super) dilation: i64,
+pub(in crate::nn) struct WindowSteps {
+    pub(in crate::nn) kernel: i64,
+    pub(in crate::nn) stride: i64,
+    pub(in crate::nn) padding: i64,
+    pub(in crate::nn) dilation: i64,
 }
 
 impl PoolOptions<'_> {
@@ -60,7 +60,7 @@ impl WindowSteps {
     }
 
     /// How many windows there are; where none fits, 0 or fewer.
-    pub(super) fn count(self, size: i64, ceil_mode: bool) -> Result<i64> {
+    pub(in crate::nn) fn count(self, size: i64, ceil_mode: bool) -> Result<i64> {
         let padded = size
             .checked_add(2 * self.padding)
             .ok_or_else(|| Error::runtime("integer overflow in the sizes of a pooling window"))?;
@@ -74,7 +74,7 @@ impl WindowSteps {
         Ok(count - i64::from(beyond))
     }
 
-    pub(super) fn axis(self, size: i64, count: i64) -> Result<Axis> {
+    pub(in crate::nn) fn axis(self, size: i64, count: i64) -> Result<Axis> {
         let window = self.window()?;
         let window_at = |i: i64| {
             let start = i * self.stride - self.padding;
@@ -100,7 +100,7 @@ fn windows(count: i64, window: impl Fn(i64) -> Window) -> Result<Vec<Window>> {
 }
 
 /// What `torch.max_pool1d` says of paddings by itself, where no indices are asked for.
-pub(super) fn check_row_padding(options: &PoolOptions<'_>) -> Result<()> {
+pub(in crate::nn) fn check_row_padding(options: &PoolOptions<'_>) -> Result<()> {
     match (options.kernel.first(), options.padding.first()) {
         (Some(&kernel), Some(&padding)) if kernel > 0 && padding > kernel / 2 => {
             Err(Error::runtime(format!(
@@ -137,7 +137,7 @@ fn check_paddings(walks: &[WindowSteps]) -> Result<()> {
 }
 
 /// The windows of a pool along each dimension, and the sizes of its result.
-pub(super) fn fixed(
+pub(in crate::nn) fn fixed(
     input: &Tensor,
     name: &str,
     rank: usize,
@@ -168,7 +168,11 @@ pub(super) fn fixed(
 }
 
 /// Windows that divide each dimension into as many parts, as even as possible.
-pub(super) fn adaptive(input: &Tensor, name: &str, output: &[i64]) -> Result<([Axis; 3], Dims)> {
+pub(in crate::nn) fn adaptive(
+    input: &Tensor,
+    name: &str,
+    output: &[i64],
+) -> Result<([Axis; 3], Dims)> {
     if output.iter().any(|&n| n < 0) {
         return Err(Error::runtime(format!(
             "{name}: elements of output_size must be greater than or equal to 0"

@@ -6,34 +6,34 @@ use crate::reduction::reduction_order::OrderedFold;
 
 /// A window along one dimension: a range of the input, and how much of the padded input it covers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) covered: i64,
+pub(in crate::nn) struct Window {
+    pub(in crate::nn) start: usize,
+    pub(in crate::nn) end: usize,
+    pub(in crate::nn) covered: i64,
 }
 
 /// The windows along one dimension.
 #[derive(Debug)]
-pub(super) struct Axis {
-    pub(super) windows: Vec<Window>,
+pub(in crate::nn) struct Axis {
+    pub(in crate::nn) windows: Vec<Window>,
     /// Steps between elements of a window.
-    pub(super) step: usize,
+    pub(in crate::nn) step: usize,
 }
 
 impl Axis {
     /// A dimension that is not there.
-    pub(super) fn unit() -> Axis {
+    pub(in crate::nn) fn unit() -> Axis {
         Axis { windows: vec![Window { start: 0, end: 1, covered: 1 }], step: 1 }
     }
 
     /// How many elements a window has.
-    pub(super) fn len(&self, window: Window) -> usize {
+    pub(in crate::nn) fn len(&self, window: Window) -> usize {
         window.end.saturating_sub(window.start).div_ceil(self.step)
     }
 
     /// The windows from the first of the greatest length on that have this length, each as far after the
     /// one before.
-    pub(super) fn run(&self) -> Run {
+    pub(in crate::nn) fn run(&self) -> Run {
         let elements = self.windows.iter().map(|&window| self.len(window)).max().unwrap_or(0);
         let is_whole = |window: &Window| self.len(*window) == elements;
         let first = self.windows.iter().position(is_whole).unwrap_or(0);
@@ -49,7 +49,7 @@ impl Axis {
 
     /// Takes the elements of a line into what there is of each window.
     #[inline(always)]
-    pub(super) fn fold<T: Copy, A: Copy>(
+    pub(in crate::nn) fn fold<T: Copy, A: Copy>(
         &self,
         run: &Run,
         line: &[T],
@@ -98,13 +98,13 @@ impl Axis {
     }
 
     /// Whether there is one window, all of a line of this size.
-    pub(super) fn is_whole(&self, size: usize) -> bool {
+    pub(in crate::nn) fn is_whole(&self, size: usize) -> bool {
         self.step == 1 && matches!(self.windows[..], [Window { start: 0, end, .. }] if end == size)
     }
 }
 
 /// This many neighbours are taken in side by side.
-pub(super) const LONG: usize = 16;
+pub(in crate::nn) const LONG: usize = 16;
 
 /// Takes in windows of this many elements, one behind the other.
 #[inline(always)]
@@ -128,12 +128,12 @@ fn every<const STRIDE: usize, T, A: Copy>(from: &[T], all: &mut [A], step: impl 
 
 /// Windows that follow one another evenly.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Run {
-    pub(super) windows: Range<usize>,
+pub(in crate::nn) struct Run {
+    pub(in crate::nn) windows: Range<usize>,
     /// Steps from one window to the next.
-    pub(super) stride: usize,
+    pub(in crate::nn) stride: usize,
     /// Elements of each.
-    pub(super) elements: usize,
+    pub(in crate::nn) elements: usize,
 }
 
 #[cfg(test)]

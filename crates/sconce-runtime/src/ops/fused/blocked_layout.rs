@@ -3,20 +3,23 @@
 
 use sconce_kernels as kernels;
 use sconce_kernels::{
-    Activation, BinaryOp, BlockedConv, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
+    Activation, BinaryOp, BlockedConv, ChannelRun, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
 };
 
 use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::fused::operator_name;
 use crate::ops::tensor::operands::made;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?))),
+    // The last operand of conversions says what they are made for.
+    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?)))
+        .steps(|operands| reason(operands.get(1))),
     op("sconce::from_blocked", "-", |_, args| {
         let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
         if !args.bool(2)? {
@@ -24,18 +27,41 @@ pub(crate) const TABLE: Table = &[
         }
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
         made(picture.with_strides(&strides))
-    }),
+    })
+    .steps(|operands| reason(operands.get(3))),
     op("sconce::conv_blocked", "-", |_, args| convolve(&args)).steps(conv_steps),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
-        let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
-        let options = PoolOptions {
-            kernel: &[h, w],
-            stride: &[sh, sw],
-            padding: &[ph, pw],
-            dilation: &[dh, dw],
-            ceil_mode: args.bool(2)?,
-        };
-        made(kernels::max_pool2d_blocked(args.tensor(0)?, &options))
+        let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
+        made(kernels::max_pool2d_blocked(image, &pool_options(&numbers, ceil_mode)?))
+    }),
+    op("sconce::avg_pool2d_blocked", "-", |_, args| {
+        let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
+        let (counts, divisor) = (args.bool(3)?, args.optional_int(4)?);
+        let options = pool_options(&numbers, ceil_mode)?;
+        made(kernels::avg_pool2d_blocked(image, &options, counts, divisor))
+    }),
+    op("sconce::adaptive_avg_pool2d_blocked", "-", |_, args| {
+        let &[height, width] = args.ints(1)?.as_slice() else { return Err(unfit()) };
+        made(kernels::adaptive_avg_pool2d_blocked(args.tensor(0)?, [height, width]))
+    }),
+    op("sconce::channels_of_pixel", "-", |_, args| {
+        let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
+        let &[batch, channels, 1, 1] = picture.sizes() else { return Err(unfit()) };
+        made(picture.view(&[batch, channels]))
+    }),
+    op("sconce::affine_blocked", "-", |_, args| affine(&args)).steps(affine_steps),
+    op("sconce::gate_blocked", "-", |_, args| {
+        made(kernels::gate_blocked(args.tensor(0)?, args.tensor(1)?))
+    }),
+    op("sconce::cat_blocked", "-", |_, args| {
+        let (images, numbers) = (args.tensors(0)?, args.ints(1)?);
+        let numbers = numbers.as_chunks::<2>().0;
+        let runs: Vec<ChannelRun<'_>> = images
+            .iter()
+            .zip(numbers)
+            .map(|(image, &[first, count])| ChannelRun { image, first, count })
+            .collect();
+        made(kernels::cat_blocked(&runs))
     }),
     op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
     op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add))
@@ -48,17 +74,79 @@ fn unfit() -> Raise {
     Raise::message("an operator of an optimised graph that does not fit its operands")
 }
 
+/// The operator before or behind a conversion, which is not in blocks.
+fn reason(operand: Option<&Option<&IValue>>) -> Vec<&'static str> {
+    let Some(Some(IValue::Str(symbol))) = operand else { return Vec::new() };
+    vec![match &**symbol {
+        "prim::Param" => "argument",
+        "prim::Return" => "result",
+        symbol => crate::ops::symbol_of_row(symbol).map_or("other", operator_name),
+    }]
+}
+
+fn pool_options(numbers: &[i64], ceil_mode: bool) -> Result<PoolOptions<'_>> {
+    let [kernel, stride, padding, dilation] = numbers.as_chunks::<2>().0 else {
+        return Err(unfit());
+    };
+    Ok(PoolOptions { kernel, stride, padding, dilation, ceil_mode })
+}
+
 /// The convolution, the sum with a residual where there is one, and the activation.
 fn conv_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
     let mut steps = vec!["conv2d"];
     if !matches!(operands.get(3), Some(Some(IValue::None))) {
         steps.push("add");
     }
-    let known = ["relu", "clamp", "hardsigmoid", "hardswish"];
-    if let Some(Some(IValue::Str(activation))) = operands.get(5) {
-        steps.extend(known.iter().find(|known| **known == &**activation));
-    }
+    steps.extend(activation_step(operands.get(5)));
     steps
+}
+
+/// Batch normalisation and the activation.
+fn affine_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec!["batch_norm"];
+    steps.extend(activation_step(operands.get(3)));
+    steps
+}
+
+fn activation_step(operand: Option<&Option<&IValue>>) -> Option<&'static str> {
+    let known = ["relu", "clamp", "hardsigmoid", "hardswish", "silu"];
+    let Some(Some(IValue::Str(activation))) = operand else { return None };
+    known.into_iter().find(|known| *known == &**activation)
+}
+
+/// The activation that operands from a place on say by a name and bounds, and whether what was
+/// computed has to go through silu after it.
+fn activation(args: &Args<'_>, place: usize) -> Result<(Activation, bool)> {
+    Ok(match &*args.str(place)? {
+        "none" => (Activation::None, false),
+        "relu" => (Activation::Relu, false),
+        "clamp" => {
+            let [low, high] = [args.real(place + 1)?, args.real(place + 2)?];
+            (Activation::Clamp(low as f32, high as f32), false)
+        }
+        "hardsigmoid" => (Activation::Hardsigmoid, false),
+        "hardswish" => (Activation::Hardswish, false),
+        "silu" => (Activation::None, true),
+        _ => return Err(unfit()),
+    })
+}
+
+/// A new tensor, whose numbers go through silu where they have to.
+fn finished(result: sconce_kernels::Result<Tensor>, silu: bool) -> Result {
+    let result = result.map_err(kernel)?;
+    if silu {
+        kernels::silu_in_place(&result).map_err(kernel)?;
+    }
+    Ok(IValue::Tensor(result))
+}
+
+/// Pictures to join, what each channel is multiplied by and what is added to it, the activation's name
+/// and bounds.
+fn affine(args: &Args<'_>) -> Result {
+    let (images, (activation, silu)) = (args.tensors(0)?, activation(args, 3)?);
+    let images: Vec<&Tensor> = images.iter().collect();
+    let (scale, shift) = (args.tensor(1)?, args.tensor(2)?);
+    finished(kernels::affine_blocked(&images, scale, shift, activation), silu)
 }
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
@@ -69,14 +157,7 @@ fn convolve(args: &Args<'_>) -> Result {
     else {
         return Err(unfit());
     };
-    let activation = match &*args.str(5)? {
-        "none" => Activation::None,
-        "relu" => Activation::Relu,
-        "clamp" => Activation::Clamp(args.real(6)? as f32, args.real(7)? as f32),
-        "hardsigmoid" => Activation::Hardsigmoid,
-        "hardswish" => Activation::Hardswish,
-        _ => return Err(unfit()),
-    };
+    let (activation, silu) = activation(args, 5)?;
     let options = BlockedConv {
         in_channels,
         out_channels,
@@ -88,7 +169,8 @@ fn convolve(args: &Args<'_>) -> Result {
         activation,
     };
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
-    made(kernels::conv_blocked(input, weight, bias, args.optional_tensor(3)?, &options))
+    let residual = args.optional_tensor(3)?;
+    finished(kernels::conv_blocked(input, weight, bias, residual, &options), silu)
 }
 
 /// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.

@@ -18,10 +18,7 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
     if !o.is_op(norm, "aten::batch_norm") {
         return None;
     }
-    let &[input, scale, shift, mean, variance, train, _, eps, _] = o.graph.node(norm).inputs()
-    else {
-        return None;
-    };
+    let &input = o.graph.node(norm).inputs().first()?;
     let conv = o.producer(input);
     let spatial = match o.graph.node(conv).kind.symbol() {
         "aten::conv1d" => 1,
@@ -30,11 +27,9 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
         _ => return None,
     };
     let &[image, weight, bias, ..] = o.graph.node(conv).inputs() else { return None };
-    let (fact, eps) = (o.fact(image)?, o.constant(eps)?);
-    let Constant::Float(eps) = eps else { return None };
+    let fact = o.fact(image)?;
     let fits = fact.rank == spatial + 2
         && matches!(fact.dtype, DType::Float32 | DType::Float64)
-        && o.constant(train) == Some(Constant::Bool(false))
         && o.is_used_once(input)
         && !o.is_written(input);
     if !fits {
@@ -42,24 +37,11 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
     }
     let kernel = o.constant_tensor(weight)?.clone();
     let channels = *kernel.sizes().first()? as usize;
-    let numbers = |value: ValueId, default: f64| match o.constant(value)? {
-        Constant::None => Some(vec![default; channels]),
-        _ => per_channel(o.constant_tensor(value)?, fact.dtype, channels),
-    };
-    let (scale, shift) = (numbers(scale, 1.0)?, numbers(shift, 0.0)?);
-    let (mean, variance) = (
-        per_channel(o.constant_tensor(mean)?, fact.dtype, channels)?,
-        per_channel(o.constant_tensor(variance)?, fact.dtype, channels)?,
-    );
-    let bias = numbers(bias, 0.0)?;
-    let scale: Vec<f64> = scale
-        .iter()
-        .zip(&variance)
-        .map(|(scale, variance)| scale / (variance + eps).sqrt())
-        .collect();
-    let shift: Vec<f64> = (0..channels)
-        .map(|channel| (bias[channel] - mean[channel]) * scale[channel] + shift[channel])
-        .collect();
+    let (scale, mut shift) = scale_and_shift(o, norm, fact.dtype, channels)?;
+    if o.constant(bias)? != Constant::None {
+        let bias = per_channel(o.constant_tensor(bias)?, fact.dtype, channels)?;
+        shift.iter_mut().zip(&scale).zip(bias).for_each(|((to, scale), x)| *to += x * scale);
+    }
     if kernel.dtype() != fact.dtype || !scale.iter().chain(&shift).all(|x| x.is_finite()) {
         return None;
     }
@@ -71,6 +53,36 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
     o.graph.replace_node_input(conv, 2, shift);
     o.replace(norm, input);
     Some(())
+}
+
+/// What batch normalisation in evaluation multiplies each channel by, and what it adds then; `None` where
+/// that is not known, or is not finite.
+pub(crate) fn scale_and_shift(
+    o: &Optimization,
+    norm: NodeId,
+    dtype: DType,
+    channels: usize,
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let &[_, scale, shift, mean, variance, train, _, eps, _] = o.graph.node(norm).inputs() else {
+        return None;
+    };
+    let Constant::Float(eps) = o.constant(eps)? else { return None };
+    if o.constant(train) != Some(Constant::Bool(false)) {
+        return None;
+    }
+    let numbers = |value: ValueId, default: f64| match o.constant(value)? {
+        Constant::None => Some(vec![default; channels]),
+        _ => per_channel(o.constant_tensor(value)?, dtype, channels),
+    };
+    let (scale, shift) = (numbers(scale, 1.0)?, numbers(shift, 0.0)?);
+    let mean = per_channel(o.constant_tensor(mean)?, dtype, channels)?;
+    let variance = per_channel(o.constant_tensor(variance)?, dtype, channels)?;
+    let deviations = variance.iter().map(|variance| (variance + eps).sqrt());
+    let scale: Vec<f64> = scale.iter().zip(deviations).map(|(scale, by)| scale / by).collect();
+    let shift: Vec<f64> =
+        (0..channels).map(|channel| shift[channel] - mean[channel] * scale[channel]).collect();
+    let is_finite = scale.iter().chain(&shift).all(|x| x.is_finite());
+    is_finite.then_some((scale, shift))
 }
 
 /// One number for each channel, of the dtype that the convolution has.

@@ -1,4 +1,5 @@
 //! Passes that make one operator of several.
 
 pub(crate) mod batch_norm;
+pub(crate) mod branches;
 pub(crate) mod pointwise;

@@ -1,3 +1,6 @@
 //! Passes that choose how tensors lie in memory.
 
 pub(crate) mod blocked;
+mod channels;
+mod convolution;
+mod pool;

@@ -6,17 +6,23 @@
 //! multiplied by weights of zero.
 
 mod activation;
+mod channelwise;
 mod convolve;
+mod join;
 mod pack;
+mod pixel_groups;
 mod pool;
 mod reorder;
 mod scratch;
+mod share;
 mod tile;
 
-pub use activation::Activation;
+pub use activation::{Activation, silu_in_place};
+pub use channelwise::{affine_blocked, gate_blocked};
 pub use convolve::{BlockedConv, conv_blocked};
+pub use join::{ChannelRun, cat_blocked};
 pub use pack::{pack_bias, pack_weight};
-pub use pool::{max_pool2d_blocked, mean_blocked};
+pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
 pub use reorder::{from_blocked, to_blocked};
 
 use sconce_kernel_core::simd::lanes::LANES;

@@ -3,7 +3,10 @@
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::simd::lanes::LANES;
 
-use super::blocked_sizes;
+use super::share::each;
+use super::{blocked_sizes, scratch};
+use crate::nn::pool::sizes::{adaptive, fixed};
+use crate::nn::pool::windows::{Axis, Window};
 use crate::{DType, Error, PoolOptions, Result, Tensor};
 
 type Pixel = [f32; LANES];
@@ -13,83 +16,171 @@ type Pixel = [f32; LANES];
 /// # Errors
 /// Where sizes do not fit.
 pub fn max_pool2d_blocked(image: &Tensor, options: &PoolOptions) -> Result<Tensor> {
-    let [n, blocks, height, width] = blocked_sizes(image)?;
-    let input = [height, width];
-    let sizes = pooled(input, options);
-    let Some([out_height, out_width]) = sizes else {
-        return Err(Error::runtime("a pool in blocks whose sizes do not fit"));
+    let ([_, rows, columns], _) = fixed(&one_lane(image)?, "max_pool2d", 2, options)?;
+    // NaN wins.
+    let larger = |most: f32, x: f32| if (x > most) | x.is_nan() { x } else { most };
+    pool(image, &rows, &columns, f32::NEG_INFINITY, larger, |_, _| 1.0)
+}
+
+/// `torch.nn.functional.avg_pool2d` of a blocked image.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn avg_pool2d_blocked(
+    image: &Tensor,
+    options: &PoolOptions,
+    count_include_pad: bool,
+    divisor_override: Option<i64>,
+) -> Result<Tensor> {
+    if divisor_override == Some(0) {
+        return Err(Error::runtime("divisor must be not zero"));
+    }
+    let ([_, rows, columns], _) = fixed(&one_lane(image)?, "avg_pool2d", 2, options)?;
+    let count = |row: Window, column: Window| match divisor_override {
+        Some(divisor) => divisor,
+        None if count_include_pad => row.covered * column.covered,
+        None => (rows.len(row) * columns.len(column)) as i64,
     };
-    let image = image.contiguous()?;
-    let from = image.read::<f32>()?;
+    pool(image, &rows, &columns, 0.0, |sum, x| sum + x, count_of(&count))
+}
+
+/// `torch.nn.functional.adaptive_avg_pool2d` of a blocked image.
+///
+/// # Errors
+/// Where sizes do not fit.
+pub fn adaptive_avg_pool2d_blocked(image: &Tensor, output: [i64; 2]) -> Result<Tensor> {
+    let ([_, rows, columns], _) = adaptive(&one_lane(image)?, "adaptive_avg_pool2d", &output)?;
+    let count = |row: Window, column: Window| row.covered * column.covered;
+    pool(image, &rows, &columns, 0.0, |sum, x| sum + x, count_of(&count))
+}
+
+/// What the sum of a window is multiplied by.
+fn count_of(count: &(impl Fn(Window, Window) -> i64 + Sync)) -> impl Fn(Window, Window) -> f32 {
+    move |row, column| (1.0 / count(row, column) as f64) as f32
+}
+
+/// A view of one lane, whose sizes are batch, blocks, height and width.
+fn one_lane(image: &Tensor) -> Result<Tensor> {
+    let sizes = blocked_sizes(image)?;
+    if sizes.contains(&0) {
+        return Err(Error::runtime("a pool of no pixels"));
+    }
+    image.select(4, 0)
+}
+
+/// For each window what its elements come to, times a number.
+fn pool(
+    image: &Tensor,
+    rows: &Axis,
+    columns: &Axis,
+    start: f32,
+    combine: impl Fn(f32, f32) -> f32 + Copy + Sync,
+    factor: impl Fn(Window, Window) -> f32,
+) -> Result<Tensor> {
+    let [n, blocks, height, width] = blocked_sizes(image)?;
+    let [out_height, out_width] = [rows, columns].map(|axis| axis.windows.len());
     let sizes = [n, blocks, out_height, out_width, LANES].map(|size| size as i64);
     let result = Tensor::for_overwrite(&sizes, DType::Float32)?;
+    let image = image.contiguous()?;
+    let from = image.read::<f32>()?;
     let mut to = result.write::<f32>()?;
-    let planes = from.chunks_exact(height * width * LANES);
-    for (from, to) in planes.zip(to.chunks_exact_mut(out_height * out_width * LANES)) {
-        let (from, _) = from.as_chunks::<LANES>();
-        let (to, _) = to.as_chunks_mut::<LANES>();
-        dispatch(
-            #[inline(always)]
-            || max_plane(from, input, to, out_width, options),
-        );
+    if to.is_empty() {
+        return Err(Error::runtime("a pool that gives no pixels"));
     }
+    let factors: Vec<f32> = rows
+        .windows
+        .iter()
+        .flat_map(|&row| columns.windows.iter().map(move |&column| (row, column)))
+        .map(|(row, column)| factor(row, column))
+        .collect();
+    let planes = from.chunks_exact(height * width * LANES);
+    let planes = planes.zip(to.chunks_exact_mut(out_height * out_width * LANES));
+    each(from.len(), planes, |(from, to)| {
+        scratch::with(width * LANES, |line| {
+            let plane = Plane { from: from.as_chunks().0, width, rows, columns, factors: &factors };
+            dispatch(
+                #[inline(always)]
+                || plane.pool(to.as_chunks_mut().0, line.as_chunks_mut().0, start, combine),
+            );
+        });
+    });
     drop(to);
     Ok(result)
 }
 
-/// The sizes of a pool's result, if there is any.
-fn pooled(input: [usize; 2], o: &PoolOptions) -> Option<[usize; 2]> {
-    if [o.kernel, o.stride, o.padding, o.dilation].iter().any(|list| list.len() != 2) {
-        return None;
-    }
-    let mut sizes = [0; 2];
-    for i in 0..2 {
-        let numbers = [o.kernel[i], o.stride[i], o.padding[i], o.dilation[i]];
-        if numbers.iter().any(|&n| !(0..1 << 20).contains(&n)) || 2 * o.padding[i] > o.kernel[i] {
-            return None;
-        }
-        let [kernel, stride, padding, dilation] = numbers.map(|n| n as usize);
-        if kernel == 0 || stride == 0 || dilation == 0 {
-            return None;
-        }
-        let room = (input[i] + 2 * padding).checked_sub((kernel - 1) * dilation + 1)?;
-        let extra = if o.ceil_mode { stride - 1 } else { 0 };
-        sizes[i] = (room + extra) / stride + 1;
-        // The last window must start inside of the image or of the padding before it.
-        if o.ceil_mode && (sizes[i] - 1) * stride >= input[i] + padding {
-            sizes[i] -= 1;
-        }
-    }
-    Some(sizes)
+/// A block of channels of one image, and the windows over it.
+struct Plane<'a> {
+    from: &'a [Pixel],
+    width: usize,
+    rows: &'a Axis,
+    columns: &'a Axis,
+    factors: &'a [f32],
 }
 
-#[inline(always)]
-fn max_plane(
-    from: &[Pixel],
-    input: [usize; 2],
-    to: &mut [Pixel],
-    out_width: usize,
-    o: &PoolOptions,
-) {
-    let inside = |at: usize, i: usize, k: usize| {
-        let position = at * o.stride[i] as usize + k * o.dilation[i] as usize;
-        position.checked_sub(o.padding[i] as usize).filter(|&position| position < input[i])
-    };
-    for (index, to) in to.iter_mut().enumerate() {
-        let (y, x) = (index / out_width, index % out_width);
-        let mut most = [f32::NEG_INFINITY; LANES];
-        for i in 0..o.kernel[0] as usize {
-            let Some(row) = inside(y, 0, i) else { continue };
-            for j in 0..o.kernel[1] as usize {
-                let Some(column) = inside(x, 1, j) else { continue };
-                let pixel = &from[row * input[1] + column];
-                for (most, &x) in most.iter_mut().zip(pixel) {
-                    // NaN wins.
-                    *most = if x > *most || x.is_nan() { x } else { *most };
+impl Plane<'_> {
+    /// First the rows of each window are put together, then its columns. `line` has room for a row.
+    #[inline(always)]
+    fn pool(
+        &self,
+        to: &mut [Pixel],
+        line: &mut [Pixel],
+        start: f32,
+        combine: impl Fn(f32, f32) -> f32 + Copy,
+    ) {
+        let out_width = self.columns.windows.len();
+        let all = to.chunks_exact_mut(out_width).zip(self.factors.chunks_exact(out_width));
+        for (&row, (to, factors)) in self.rows.windows.iter().zip(all) {
+            self.combine_rows(row, line.as_flattened_mut(), start, combine);
+            for ((&column, to), &factor) in self.columns.windows.iter().zip(to).zip(factors) {
+                let pixels = line.get(column.start..column.end).unwrap_or_default();
+                let mut sum = [start; LANES];
+                if let (&[a, b, c], 1) = (pixels, self.columns.step) {
+                    for lane in 0..LANES {
+                        sum[lane] = combine(combine(a[lane], b[lane]), c[lane]);
+                    }
+                } else {
+                    for pixel in pixels.iter().step_by(self.columns.step) {
+                        for lane in 0..LANES {
+                            sum[lane] = combine(sum[lane], pixel[lane]);
+                        }
+                    }
+                }
+                for lane in 0..LANES {
+                    to[lane] = sum[lane] * factor;
                 }
             }
         }
-        *to = most;
+    }
+
+    #[inline(always)]
+    fn combine_rows(
+        &self,
+        window: Window,
+        line: &mut [f32],
+        start: f32,
+        combine: impl Fn(f32, f32) -> f32 + Copy,
+    ) {
+        let row = |k: usize| {
+            let first = (window.start + k * self.rows.step) * self.width;
+            self.from[first..first + self.width].as_flattened()
+        };
+        match self.rows.len(window) {
+            0 => line.fill(start),
+            1 => line.copy_from_slice(row(0)),
+            3 => {
+                let three = row(0).iter().zip(row(1)).zip(row(2));
+                line.iter_mut()
+                    .zip(three)
+                    .for_each(|(to, ((&a, &b), &c))| *to = combine(combine(a, b), c));
+            }
+            count => {
+                let two = row(0).iter().zip(row(1));
+                line.iter_mut().zip(two).for_each(|(to, (&a, &b))| *to = combine(a, b));
+                for k in 2..count {
+                    line.iter_mut().zip(row(k)).for_each(|(to, &x)| *to = combine(*to, x));
+                }
+            }
+        }
     }
 }
 
@@ -107,14 +198,14 @@ pub fn mean_blocked(image: &Tensor) -> Result<Tensor> {
     let result =
         Tensor::for_overwrite(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
-    let planes = from.chunks_exact(height * width * LANES);
-    for (from, to) in planes.zip(to.chunks_exact_mut(LANES)) {
+    let planes = from.chunks_exact(height * width * LANES).zip(to.chunks_exact_mut(LANES));
+    each(from.len(), planes, |(from, to)| {
         let (from, _) = from.as_chunks::<LANES>();
         dispatch(
             #[inline(always)]
             || mean_plane(from, width, to),
         );
-    }
+    });
     drop(to);
     Ok(result)
 }
@@ -132,4 +223,60 @@ fn mean_plane(from: &[Pixel], width: usize, to: &mut [f32]) {
     }
     let count = from.len() as f32;
     to.iter_mut().zip(total).for_each(|(to, total)| *to = total / count);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+    use super::*;
+    use crate::nn::conv::blocked::{from_blocked, to_blocked};
+    use crate::{adaptive_avg_pool, avg_pool};
+
+    fn image(sizes: &[i64]) -> Tensor {
+        let count = sizes.iter().product::<i64>();
+        let values: Vec<f32> = (0..count).map(|i| (i * 29 % 97) as f32 / 7.0 - 5.0).collect();
+        Tensor::from_slice(&values, sizes).unwrap()
+    }
+
+    #[track_caller]
+    fn close(found: &Tensor, expected: &Tensor) {
+        let found = from_blocked(found, expected.sizes()[1]).unwrap();
+        assert_eq!(found.sizes(), expected.sizes());
+        let pairs =
+            found.to_vec::<f32>().unwrap().into_iter().zip(expected.to_vec::<f32>().unwrap());
+        pairs.for_each(|(a, b)| assert!((a - b).abs() <= 1e-6 * b.abs().max(1.0), "{a} {b}"));
+    }
+
+    #[test]
+    fn averages_in_blocks_are_averages() {
+        let image = image(&[2, 20, 13, 9]);
+        let blocked = to_blocked(&image).unwrap();
+        for (kernel, stride, padding, ceil_mode) in [
+            ([3, 3], [1, 1], [1, 1], false),
+            ([2, 2], [2, 2], [0, 0], true),
+            ([3, 5], [2, 3], [1, 2], true),
+            ([13, 9], [1, 1], [0, 0], false),
+            ([1, 1], [3, 2], [0, 0], false),
+        ] {
+            let (kernel, stride, padding) = (&kernel[..], &stride[..], &padding[..]);
+            let options = PoolOptions { kernel, stride, padding, dilation: &[1, 1], ceil_mode };
+            for (counts, divisor) in [(true, None), (false, None), (true, Some(7))] {
+                let found = avg_pool2d_blocked(&blocked, &options, counts, divisor).unwrap();
+                close(&found, &avg_pool(&image, 2, &options, counts, divisor).unwrap());
+            }
+        }
+        for output in [[1, 1], [7, 9], [13, 9], [5, 2], [20, 3]] {
+            let found = adaptive_avg_pool2d_blocked(&blocked, output).unwrap();
+            close(&found, &adaptive_avg_pool(&image, &output).unwrap());
+        }
+        let options = PoolOptions {
+            kernel: &[20, 1],
+            stride: &[1, 1],
+            padding: &[0, 0],
+            dilation: &[1, 1],
+            ceil_mode: false,
+        };
+        assert!(avg_pool2d_blocked(&blocked, &options, true, None).is_err());
+    }
 }

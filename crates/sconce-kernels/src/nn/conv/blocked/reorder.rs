@@ -1,16 +1,13 @@
 //! Conversion between the blocked layout and PyTorch's.
 
-use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::lanes::LANES;
 use sconce_kernel_core::tensor::transposed_copy::{BLOCK, copy_block};
 
 use super::blocked_sizes;
+use super::share::each;
 use crate::{Error, Result, Tensor};
 
 const _: () = assert!(BLOCK == LANES, "blocks of transposed elements are pixels by lanes");
-
-/// Elements below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 15;
 
 /// A image `[N, C, H, W]` in the blocked layout; lanes without a channel hold zero.
 ///
@@ -84,12 +81,4 @@ pub fn from_blocked(image: &Tensor, channels: i64) -> Result<Tensor> {
     });
     drop(to);
     Ok(result)
-}
-
-/// Calls `f` for each block, on several threads where there are many elements.
-fn each<I: Iterator + Send>(elements: usize, blocks: I, f: impl Fn(I::Item) + Sync) {
-    match elements < PARALLEL {
-        true => blocks.for_each(f),
-        false => partition::for_each(blocks, f),
-    }
 }

@@ -1,0 +1,157 @@
+//! Convolutions in blocks, and what follows them and becomes part of them.
+
+use sconce_ir::{Constant, NodeId, ValueId};
+use sconce_kernels::{DType, pack_bias, pack_weight};
+
+use super::blocked::{Activation, Blocked, Followers, Layout};
+
+/// Channels up to which a picture is read as it is.
+const MAX_PLANAR: i64 = 4;
+
+impl Layout<'_> {
+    pub(super) fn convolution(&mut self, node: NodeId) -> Option<()> {
+        let &[input, weight, bias, stride, padding, dilation, groups] =
+            self.o.graph.node(node).inputs()
+        else {
+            return None;
+        };
+        let fact = self.o.fact(input)?;
+        if (fact.dtype, fact.rank) != (DType::Float32, 4) || self.o.is_written(input) {
+            return None;
+        }
+        let (stride, padding, dilation) =
+            (self.pair(stride)?, self.pair(padding)?, self.pair(dilation)?);
+        let Constant::Int(groups) = self.o.constant(groups)? else { return None };
+        let weight = self.o.constant_tensor(weight)?.clone();
+        let &[out_channels, per_group, height, width] = weight.sizes() else { return None };
+        let in_channels = per_group.checked_mul(groups)?;
+        let bias = match self.o.constant(bias)? {
+            Constant::None => None,
+            _ => Some(self.o.constant_tensor(bias)?.clone()),
+        };
+        let fits = bias.as_ref().is_none_or(|bias| {
+            bias.dtype() == DType::Float32 && bias.dim() == 1 && bias.numel() == out_channels
+        });
+        // What the kernels are written for; other steps are correct but slow.
+        let good = stride[0] == stride[1] && (1..=2).contains(&stride[0]);
+        if !fits || !good || weight.dtype() != DType::Float32 {
+            return None;
+        }
+        let packed = pack_weight(&weight, groups).ok()??;
+        let bias = pack_bias(bias.as_ref(), out_channels).ok()?;
+        let planar = groups == 1 && per_group <= MAX_PLANAR;
+        let source = self.blocked.get(&input).copied();
+        let is_pixel = source.is_some_and(|source| source.is_pixel);
+        let is_pixel = is_pixel && ([height, width], padding) == ([1, 1], [0, 0]);
+        let like = Blocked { value: input, channels: out_channels, is_pixel };
+        let (last, residual, activation) = self.followers(node, like);
+        // The input must be there where the convolution now stands, which is not before it did.
+        let input = match (planar, source) {
+            (true, _) => input,
+            (_, Some(source)) if source.channels == in_channels => source.value,
+            (_, Some(_)) => return None,
+            _ => {
+                let value = self.make("sconce::to_blocked", &[input], node);
+                let blocked = Blocked { value, channels: in_channels, is_pixel: false };
+                self.blocked.insert(input, blocked);
+                value
+            }
+        };
+        let numbers = [
+            in_channels,
+            out_channels,
+            groups,
+            height,
+            width,
+            stride[0],
+            stride[1],
+            padding[0],
+            padding[1],
+            dilation[0],
+            dilation[1],
+        ];
+        let residual = match residual {
+            Some(residual) => residual.value,
+            None => self.o.insert_constant(&Constant::None, last),
+        };
+        let mut inputs = vec![
+            input,
+            self.o.insert_tensor(packed, last),
+            self.o.insert_tensor(bias, last),
+            residual,
+            self.ints_constant(&numbers, last),
+        ];
+        inputs.extend(self.activation_constants(activation, last));
+        let value = self.make("sconce::conv_blocked", &inputs, last);
+        self.enter(last, Blocked { value, ..like })
+    }
+
+    /// An activation as the operands that operators in blocks take: its name and its bounds.
+    pub(super) fn activation_constants(
+        &mut self,
+        (name, low, high): Activation,
+        before: NodeId,
+    ) -> [ValueId; 3] {
+        [
+            self.o.insert_constant(&Constant::Str(name.into()), before),
+            self.o.insert_constant(&Constant::Float(low), before),
+            self.o.insert_constant(&Constant::Float(high), before),
+        ]
+    }
+
+    /// What follows a convolution and can be part of it.
+    fn followers(&self, conv: NodeId, like: Blocked) -> Followers {
+        let (mut last, mut residual) = (conv, None);
+        if let Some((sum, other)) = self.sum(last, like) {
+            (last, residual) = (sum, Some(other));
+        }
+        match self.activation(last) {
+            Some((node, activation)) => (node, residual, activation),
+            None => (last, residual, ("none", 0.0, 0.0)),
+        }
+    }
+
+    /// The only node that uses what another gives, if it stands in the graph's own block.
+    fn only_user(&self, node: NodeId) -> Option<NodeId> {
+        let output = self.o.graph.node(node).output();
+        let [only] = self.o.graph.value(output).uses() else { return None };
+        let own = self.o.graph.node(only.user).owner() == Some(self.o.graph.root());
+        (own && !self.o.is_written(output)).then_some(only.user)
+    }
+
+    fn sum(&self, node: NodeId, like: Blocked) -> Option<(NodeId, Blocked)> {
+        let user = self.only_user(node)?;
+        let at = self.o.graph.node(user);
+        let unit = match (at.kind.symbol(), at.inputs().get(2)) {
+            ("aten::add", Some(&alpha)) => self.o.constant(alpha) == Some(Constant::Int(1)),
+            ("sconce::add", _) => true,
+            _ => false,
+        };
+        let output = self.o.graph.node(node).output();
+        let &[a, b] = at.inputs().get(..2)? else { return None };
+        let other = *self.blocked.get(if a == output { &b } else { &a })?;
+        let fits = (other.channels, other.is_pixel) == (like.channels, like.is_pixel);
+        (unit && fits).then_some((user, other))
+    }
+
+    pub(super) fn activation(&self, node: NodeId) -> Option<(NodeId, Activation)> {
+        let user = self.only_user(node)?;
+        let at = self.o.graph.node(user);
+        let number = |index: usize| match self.o.constant(*at.inputs().get(index)?)? {
+            Constant::Int(int) => Some(int as f64),
+            Constant::Float(float) => Some(float),
+            _ => None,
+        };
+        let activation = match at.kind.symbol() {
+            "aten::relu" => ("relu", 0.0, 0.0),
+            "aten::relu6" => ("clamp", 0.0, 6.0),
+            "aten::hardtanh" => ("clamp", number(1)?, number(2)?),
+            "aten::hardsigmoid" => ("hardsigmoid", 0.0, 0.0),
+            "aten::hardswish" => ("hardswish", 0.0, 0.0),
+            "aten::silu" => ("silu", 0.0, 0.0),
+            _ => return None,
+        };
+        // Written so that NaN is refused as well.
+        (activation.1 <= activation.2).then_some((user, activation))
+    }
+}
