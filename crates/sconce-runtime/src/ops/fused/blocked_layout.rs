@@ -25,7 +25,8 @@ pub(crate) const TABLE: Table = &[
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
         made(picture.with_strides(&strides))
     }),
-    op("sconce::conv_blocked", "-", |_, args| convolve(&args)).steps(conv_steps),
+    op("sconce::conv_blocked", "-", |context, args| convolve(&args, context.exact()))
+        .steps(conv_steps),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let &[h, w, sh, sw, ph, pw, dh, dw] = args.ints(1)?.as_slice() else { return Err(unfit()) };
         let options = PoolOptions {
@@ -63,7 +64,7 @@ fn conv_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
 /// name and bounds.
-fn convolve(args: &Args<'_>) -> Result {
+fn convolve(args: &Args<'_>, exact: bool) -> Result {
     let &[in_channels, out_channels, groups, h, w, sh, sw, ph, pw, dh, dw] =
         args.ints(4)?.as_slice()
     else {
@@ -86,6 +87,7 @@ fn convolve(args: &Args<'_>) -> Result {
         padding: [ph, pw],
         dilation: [dh, dw],
         activation,
+        exact,
     };
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     made(kernels::conv_blocked(input, weight, bias, args.optional_tensor(3)?, &options))

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::activation::Activation;
 use super::pack::block_runs;
 use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
-use super::{ChannelLayout, blocked_sizes, scratch};
+use super::{ChannelLayout, blocked_sizes, scratch, winograd};
 use crate::{DType, Error, Result, Tensor};
 
 /// Multiply-adds below which other threads cost more than they bring.
@@ -42,6 +42,9 @@ pub struct BlockedConv {
     pub dilation: [i64; 2],
     /// What is done to the results, after the residual is added.
     pub activation: Activation,
+    /// Whether every product is computed as it stands: not by Winograd's algorithm, which saves multiplications
+    /// and rounds a few times more.
+    pub exact: bool,
 }
 
 /// The sizes of a convolution of one image.
@@ -55,6 +58,13 @@ struct Sizes {
     stride: [usize; 2],
     padding: [usize; 2],
     dilation: [usize; 2],
+}
+
+impl Sizes {
+    /// Whether this is a window of 3x3 that moves by one pixel.
+    fn is_plain_3x3(&self) -> bool {
+        (self.kernel, self.stride, self.dilation) == ([3; 2], [1; 2], [1; 2])
+    }
 }
 
 /// `activation(conv2d(input, weight, bias) + residual)` in the blocked layout. The weight and the
@@ -110,15 +120,44 @@ pub(super) fn convolve(
     if w.len() != weights || b.len() != blocks * LANES {
         return Err(unfit());
     }
+    if out.is_empty() || x.is_empty() {
+        return Err(unfit());
+    }
+    if scheme == ChannelLayout::Dense && groups == 1 && !options.exact && sizes.is_plain_3x3() {
+        let outline = winograd::Outline {
+            batch,
+            channels: options.in_channels as usize,
+            out_blocks: blocks,
+            input: sizes.input,
+            output: sizes.output,
+            padding: sizes.padding,
+        };
+        let variant = winograd::choose(level.or_best(), &outline);
+        let forms = variant.and_then(|_| weight.storage().derived(winograd::Forms::default));
+        if let (Some(variant), Some(forms)) = (variant, forms)
+            && let Some(weights) = forms.of(variant, &w, outline.channels, out_channels)
+        {
+            let operands = winograd::Operands {
+                input: &x,
+                bias: &b,
+                residual: residual.as_deref(),
+                activation: options.activation,
+            };
+            let work = 9 * outline.channels * out.len();
+            let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
+            if winograd::convolve(level, variant, &outline, operands, weights, threads, &mut out) {
+                chose(variant.name());
+                drop(out);
+                return Ok(result);
+            }
+        }
+    }
     chose(match scheme {
         ChannelLayout::Depthwise => "blocked layout, depthwise",
         ChannelLayout::Planar => "blocked layout, direct, plain input",
         ChannelLayout::Dense => "blocked layout, direct",
     });
     let (in_len, out_len) = (x.len() / batch.max(1), out.len() / batch.max(1));
-    if out.is_empty() || x.is_empty() {
-        return Err(unfit());
-    }
     for (index, out) in out.chunks_exact_mut(out_len).enumerate() {
         let x = &x[index * in_len..(index + 1) * in_len];
         let residual = residual.as_ref().map(|r| &r[index * out_len..(index + 1) * out_len]);

@@ -12,6 +12,7 @@ mod pool;
 mod reorder;
 mod scratch;
 mod tile;
+mod winograd;
 
 pub use activation::Activation;
 pub use convolve::{BlockedConv, conv_blocked};

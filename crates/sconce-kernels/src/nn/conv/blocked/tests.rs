@@ -89,6 +89,7 @@ fn convolutions_in_blocks_are_convolutions() {
                     padding,
                     dilation,
                     activation,
+                    exact: false,
                 };
                 let result = convolve(level, &input, &packed, &packed_bias, residual, &options);
                 from_blocked(&result.unwrap(), out).unwrap()
@@ -126,6 +127,7 @@ fn activations_are_those_of_pytorch_and_let_nan_pass() {
                 padding: [0, 0],
                 dilation: [1, 1],
                 activation,
+                exact: false,
             };
             let packed = pack_weight(&weight, 1).unwrap().unwrap();
             let bias = pack_bias(None, 1).unwrap();
@@ -156,6 +158,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
                 padding: [1, 1],
                 dilation: [1, 1],
                 activation: Activation::None,
+                exact: false,
             };
             conv_blocked(&x, &packed, &bias, None, &options).unwrap().to_vec::<f32>().unwrap()
         })
