@@ -7,7 +7,10 @@
 
 mod activation;
 mod convolve;
+mod depthwise_pair;
+mod margin;
 mod pack;
+mod permuted;
 mod pool;
 mod reorder;
 mod scratch;
@@ -33,6 +36,8 @@ enum ChannelLayout {
     Dense,
     /// A filter for each channel.
     Depthwise,
+    /// Groups of two, four or eight channels to as many: several groups in a block.
+    Grouped,
 }
 
 /// How many channels a image may have to be read as it is.
@@ -52,6 +57,7 @@ impl ChannelLayout {
             (1, _) => Some(ChannelLayout::Dense),
             (_, 1) if out == groups => Some(ChannelLayout::Depthwise),
             _ if whole => Some(ChannelLayout::Dense),
+            (_, 2 | 4 | 8) if out == per_group * groups => Some(ChannelLayout::Grouped),
             _ => None,
         }
     }

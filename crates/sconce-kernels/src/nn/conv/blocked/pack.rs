@@ -46,7 +46,15 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
         false => 0.0,
     };
     let mut packed = Vec::new();
-    if scheme == ChannelLayout::Depthwise {
+    if scheme == ChannelLayout::Grouped {
+        for block in 0..out.div_ceil(LANES) {
+            for i in 0..per_group {
+                for tap in 0..taps {
+                    packed.extend((0..LANES).map(|lane| at(block * LANES + lane, i, tap)));
+                }
+            }
+        }
+    } else if scheme == ChannelLayout::Depthwise {
         for block in 0..out.div_ceil(LANES) {
             for tap in 0..taps {
                 packed.extend((0..LANES).map(|lane| at(block * LANES + lane, 0, tap)));

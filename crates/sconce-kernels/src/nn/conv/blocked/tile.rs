@@ -162,6 +162,22 @@ unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: 
     }
 }
 
+/// Declares a function compiled for instructions, which passes its arguments on.
+macro_rules! compiled_for {
+    ($arch:literal, $features:literal, $name:ident, $lanes:ident, $of:ident,
+     ($($argument:ident: $type:ty),*) -> $result:ty) => {
+        /// # Safety
+        /// As the function that it passes its arguments to; the CPU must have these instructions.
+        #[cfg(target_arch = $arch)]
+        #[target_feature(enable = $features)]
+        unsafe fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the caller's.
+            unsafe { $of::<$lanes>($($argument),*) }
+        }
+    };
+}
+pub(super) use compiled_for;
+
 /// Does the same for every index below a number, written out: a loop over this many registers would
 /// be kept as a loop, and the registers in memory.
 macro_rules! for_each_index {

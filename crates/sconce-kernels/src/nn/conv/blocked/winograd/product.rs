@@ -9,8 +9,7 @@ use sconce_kernel_core::simd::lanes::Neon;
 use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
-use super::super::tile::for_each_index;
-use super::transform::compiled_for;
+use super::super::tile::{compiled_for, for_each_index};
 
 /// How many channels are added up before their sum is added to that of the channels before: sums of many numbers, one
 /// after the other, lose more to rounding, and what is lost here grows when products become pixels.

@@ -11,7 +11,7 @@ use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
 use super::super::activation::Activation;
-use super::super::tile::finish;
+use super::super::tile::{compiled_for, finish};
 use super::outline::Outline;
 use super::points::{A, B, MAX_SIDE, Variant};
 
@@ -163,22 +163,6 @@ pub(super) fn transform_input(
         }
     }
 }
-
-/// Declares a function compiled for instructions, which passes its arguments on.
-macro_rules! compiled_for {
-    ($arch:literal, $features:literal, $name:ident, $lanes:ident, $of:ident,
-     ($($argument:ident: $type:ty),*) -> $result:ty) => {
-        /// # Safety
-        /// As the function that it passes its arguments to; the CPU must have these instructions.
-        #[cfg(target_arch = $arch)]
-        #[target_feature(enable = $features)]
-        unsafe fn $name($($argument: $type),*) -> $result {
-            // SAFETY: the caller's.
-            unsafe { $of::<$lanes>($($argument),*) }
-        }
-    };
-}
-pub(super) use compiled_for;
 
 compiled_for!("x86_64", "avx512f,avx2,fma", input_avx512, Avx512, input_at,
     (variant: Variant, outline: &Outline, x: &[f32], block: usize, tiles: Range<usize>, stride: usize, to: &mut [f32]) -> ());
