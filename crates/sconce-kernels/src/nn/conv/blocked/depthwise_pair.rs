@@ -111,7 +111,6 @@ unsafe fn tile<V: Lanes, const P: usize, const K: usize>(
     // SAFETY: the caller's.
     unsafe {
         let mut sums = [[V::load(pair.bias.as_ptr()); P]; 2];
-        let mut w = [[V::splat(0.0); K]; 2];
         let input = pair.input.as_ptr().add(pair.start + at * LANES);
         let weights = pair.weights.as_ptr();
         // The first row of the upper windows, which the lower ones do not reach; those of both; the last of the lower.
@@ -140,9 +139,9 @@ unsafe fn tile<V: Lanes, const P: usize, const K: usize>(
                 sums[1][p] = sums[1][p].fma(V::load(from.add((p + j) * LANES)), w);
             });
         }
-        for r in 0..2 {
+        for (r, sums) in sums.into_iter().enumerate() {
             for_each_index!(p < P, {
-                let mut value = sums[r][p];
+                let mut value = sums[p];
                 if let Some(residual) = pair.residual[r] {
                     value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
                 }

@@ -17,7 +17,7 @@ use super::super::scratch;
 use super::outline::Outline;
 use super::points::Variant;
 use super::product::{Product, multiply};
-use super::transform::{Finish, transform_input, transform_output};
+use super::transform::{Finish, Gather, transform_input, transform_output};
 use super::weights::{Weights, block_len};
 
 /// Numbers that transformed tiles may take.
@@ -84,8 +84,9 @@ pub(in super::super) fn convolve(
     let finite = AtomicBool::new(true);
     let stretches = outline.out_blocks.div_ceil(2);
     let rows = tiles / columns;
-    let shares_channels =
-        threads > 1 && tiles <= at_a_time && (stretches % threads == 0 || stretches > 2 * threads);
+    let shares_channels = threads > 1
+        && tiles <= at_a_time
+        && (stretches.is_multiple_of(threads) || stretches > 2 * threads);
     if shares_channels {
         call.by_channels(threads, out, &finite);
     } else {
@@ -208,8 +209,9 @@ impl Call<'_> {
 
     fn transform(&self, block: usize, tiles: Range<usize>, to: &mut [f32]) {
         let stride = self.stride(tiles.len());
-        let (outline, x) = (&self.outline, self.operands.input);
-        transform_input(self.level, self.variant, outline, x, block, tiles, stride, to);
+        let (variant, outline, input) = (self.variant, &self.outline, self.operands.input);
+        let gather = Gather { variant, outline, input, block, tiles, stride };
+        transform_input(self.level, &gather, to);
     }
 
     /// The result channels of a piece, of some of its tiles whose transforms are there.

@@ -133,61 +133,56 @@ impl Transform for Two {
     }
 }
 
-/// Transforms a block of channels of some tiles: `to` is `[position][tile][channel]`, positions `stride` numbers apart.
-pub(super) fn transform_input(
-    level: Level,
-    variant: Variant,
-    outline: &Outline,
-    x: &[f32],
-    block: usize,
-    tiles: Range<usize>,
-    stride: usize,
-    to: &mut [f32],
-) {
-    assert!(x.len() >= outline.input_len() && block < outline.in_blocks());
-    assert!(tiles.end <= outline.tiles(variant) && tiles.len() * LANES <= stride);
+/// The input of a block of channels of some tiles.
+pub(super) struct Gather<'a> {
+    pub(super) variant: Variant,
+    pub(super) outline: &'a Outline,
+    /// All images.
+    pub(super) input: &'a [f32],
+    pub(super) block: usize,
+    /// The tiles, by their numbers.
+    pub(super) tiles: Range<usize>,
+    /// From one position of the result to the next.
+    pub(super) stride: usize,
+}
+
+/// Transforms a block of channels of some tiles: `to` is `[position][tile][channel]`.
+pub(super) fn transform_input(level: Level, gather: &Gather<'_>, to: &mut [f32]) {
+    let Gather { variant, outline, input, block, tiles, stride } = gather;
+    assert!(input.len() >= outline.input_len() && *block < outline.in_blocks());
+    assert!(tiles.end <= outline.tiles(*variant) && tiles.len() * LANES <= *stride);
     assert!(to.len() >= variant.positions() * stride);
     // SAFETY: the assertions: all images of this outline are there, and so is room for every position of every tile;
     // pixels outside of an image are not read; `or_best` gives a level that this CPU has.
     unsafe {
         match level.or_best() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => input_avx512(variant, outline, x, block, tiles, stride, to),
+            Level::Avx512 => input_avx512(gather, to),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => input_avx2(variant, outline, x, block, tiles, stride, to),
+            Level::Avx2 => input_avx2(gather, to),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => input_neon(variant, outline, x, block, tiles, stride, to),
-            Level::Baseline => {
-                input_at::<Portable>(variant, outline, x, block, tiles, stride, to);
-            }
+            Level::Neon => input_neon(gather, to),
+            Level::Baseline => input_at::<Portable>(gather, to),
         }
     }
 }
 
 compiled_for!("x86_64", "avx512f,avx2,fma", input_avx512, Avx512, input_at,
-    (variant: Variant, outline: &Outline, x: &[f32], block: usize, tiles: Range<usize>, stride: usize, to: &mut [f32]) -> ());
+    (gather: &Gather<'_>, to: &mut [f32]) -> ());
 compiled_for!("x86_64", "avx2,fma", input_avx2, Avx2, input_at,
-    (variant: Variant, outline: &Outline, x: &[f32], block: usize, tiles: Range<usize>, stride: usize, to: &mut [f32]) -> ());
+    (gather: &Gather<'_>, to: &mut [f32]) -> ());
 compiled_for!("aarch64", "neon", input_neon, Neon, input_at,
-    (variant: Variant, outline: &Outline, x: &[f32], block: usize, tiles: Range<usize>, stride: usize, to: &mut [f32]) -> ());
+    (gather: &Gather<'_>, to: &mut [f32]) -> ());
 
 /// # Safety
 /// What [`transform_input`] asserts must hold, and the CPU must have what `V` needs.
 #[inline(always)]
-unsafe fn input_at<V: Lanes>(
-    variant: Variant,
-    outline: &Outline,
-    x: &[f32],
-    block: usize,
-    tiles: Range<usize>,
-    stride: usize,
-    to: &mut [f32],
-) {
+unsafe fn input_at<V: Lanes>(gather: &Gather<'_>, to: &mut [f32]) {
     // SAFETY: the caller's.
     unsafe {
-        match variant {
-            Variant::Four => input_tiles::<V, Four>(outline, x, block, tiles, stride, to),
-            Variant::Two => input_tiles::<V, Two>(outline, x, block, tiles, stride, to),
+        match gather.variant {
+            Variant::Four => input_tiles::<V, Four>(gather, to),
+            Variant::Two => input_tiles::<V, Two>(gather, to),
         }
     }
 }
@@ -195,19 +190,13 @@ unsafe fn input_at<V: Lanes>(
 /// # Safety
 /// As [`input_at`].
 #[inline(always)]
-unsafe fn input_tiles<V: Lanes, T: Transform>(
-    outline: &Outline,
-    x: &[f32],
-    block: usize,
-    tiles: Range<usize>,
-    stride: usize,
-    to: &mut [f32],
-) {
+unsafe fn input_tiles<V: Lanes, T: Transform>(gather: &Gather<'_>, to: &mut [f32]) {
+    let Gather { outline, input: x, block, stride, .. } = *gather;
     let Outline { input: [height, width], padding: [top, left], .. } = *outline;
     let (side, tile) = (T::SIDE, T::TILE);
     let to = to.as_mut_ptr();
     let mut edge = [0f32; MAX_SIDE * MAX_SIDE * LANES];
-    for (index, number) in tiles.enumerate() {
+    for (index, number) in gather.tiles.clone().enumerate() {
         let place = outline.place(T::VARIANT, number);
         let plane = (place.image * outline.in_blocks() + block) * height * width * LANES;
         // The corner may lie outside of the image by the padding.
@@ -301,7 +290,7 @@ pub(super) fn transform_output(
     assert!(call.bias.len() >= LANES && (call.skipped + call.tiles.len()) * LANES <= call.stride);
     assert!(call.products.len() >= variant.positions() * call.stride);
     assert!(call.residual.is_none_or(|residual| residual.len() >= out.len()));
-    assert!(out.len() % (width * LANES) == 0);
+    assert!(out.len().is_multiple_of(width * LANES));
     // Results above the first row would be written before the slice.
     let first = outline.place(variant, call.tiles.start);
     assert!(call.tiles.is_empty() || first.row * variant.tile() >= call.first_row);
