@@ -15,8 +15,9 @@ use super::points::{MAX_SIDE, Variant};
 /// Weights of a window.
 const TAPS: usize = 9;
 
-/// Beyond these powers of two, and their inverses, transformed weights could leave the range of `float32`.
-const MAX_WEIGHT: f64 = (1u64 << 40) as f64;
+/// The largest sum of squares of weights, and the inverse of the smallest: beyond 2^30, or its inverse, transformed
+/// weights and their products could leave the range of `float32`.
+const MAX_SQUARE: f64 = (1u64 << 60) as f64;
 
 /// The most by which the weights of a result channel may differ from place to place of the window: the squared ratio of
 /// their root mean squares. What is smaller would be lost in sums with the others.
@@ -158,9 +159,7 @@ fn is_fit(squares: [f64; TAPS]) -> bool {
     let largest = squares.iter().copied().fold(0.0, f64::max);
     let smallest = squares.iter().copied().filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min);
     // NaN is refused as well.
+    let in_range = (1.0 / MAX_SQUARE..=MAX_SQUARE).contains(&largest);
     squares.iter().all(|square| square.is_finite())
-        && (largest == 0.0
-            || (largest <= MAX_WEIGHT * MAX_WEIGHT
-                && largest >= 1.0 / (MAX_WEIGHT * MAX_WEIGHT)
-                && largest / smallest <= MAX_SPREAD))
+        && (largest == 0.0 || (in_range && largest / smallest <= MAX_SPREAD))
 }
