@@ -40,6 +40,8 @@ pub(crate) trait OpContext {
     fn budget_mut(&mut self) -> &mut Budget;
     /// The session's generator of random numbers.
     fn generator(&mut self) -> &mut Generator;
+    /// Whether every product of a layer is to be computed as it stands ([`Options::exact`](crate::Options::exact)).
+    fn exact(&self) -> bool;
     /// What is recorded for gradients.
     fn autograd(&self) -> &AutogradState;
     /// The same, to be changed.

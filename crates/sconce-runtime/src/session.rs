@@ -58,7 +58,8 @@ impl Session {
     ) -> Result<Self, Error> {
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
-        let Options { limits, missing, memory, optimize, .. } = options;
+        let Options { limits, missing, memory, optimize, exact, .. } = options;
+        machine.exact = exact;
         let memory = Memory::new(memory.or_else(memory_left));
         let plans = if optimize { Plans::new(module, shared) } else { Plans::none() };
         machine.budget = Budget::new(&limits, &memory);

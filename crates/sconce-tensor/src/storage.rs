@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -70,6 +71,7 @@ struct Content {
     word: usize,
     /// The loaded or converted bytes. A failure is kept too, so that asking twice says the same.
     ready: OnceLock<Result<Bytes, Error>>,
+    derived: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 enum Origin {
@@ -80,7 +82,8 @@ enum Origin {
 
 impl Storage {
     fn new(nbytes: u64, origin: Origin, order: ByteOrder, word: usize, device: Device) -> Storage {
-        let content = Content { nbytes, origin, order, word, ready: OnceLock::new() };
+        let (ready, derived) = (OnceLock::new(), OnceLock::new());
+        let content = Content { nbytes, origin, order, word, ready, derived };
         Storage(Arc::new(Handle { device, content: Arc::new(content) }))
     }
 
@@ -222,6 +225,23 @@ impl Storage {
             Origin::Loader(load) if self.0.content.is_native() => load.check_crc32(found),
             _ => Ok(()),
         }
+    }
+
+    /// What somebody has computed from the bytes and keeps beside them, as long as there are handles of the storage,
+    /// whatever their label. There is one such thing: `make` makes it for who asks first. `None` where that was of
+    /// another type.
+    ///
+    /// ```
+    /// use sconce_tensor::{Device, Storage};
+    /// let storage = Storage::from_bytes(vec![1u8, 2, 3].into(), Device::CPU);
+    /// let sum = |storage: &Storage| storage.data().unwrap().iter().map(|&x| u32::from(x)).sum::<u32>();
+    /// let kept = storage.derived(|| sum(&storage)).unwrap();
+    /// assert_eq!((*kept, *storage.clone().derived(|| 0u32).unwrap()), (6, 6));
+    /// assert!(storage.derived(String::new).is_none());
+    /// ```
+    pub fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        let kept = self.0.content.derived.get_or_init(|| Arc::new(make()));
+        Arc::clone(kept).downcast().ok()
     }
 
     /// Whether both handles are one storage.

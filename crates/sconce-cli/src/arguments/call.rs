@@ -79,6 +79,9 @@ pub struct BudgetOptions {
     /// Run every operator as the program has it: do not freeze forward, fold, fuse or repack
     #[arg(long)]
     pub no_optimize: bool,
+    /// Compute every product of a convolution: save no multiplications by Winograd's algorithm
+    #[arg(long)]
+    pub exact: bool,
     /// Threads for large operators (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

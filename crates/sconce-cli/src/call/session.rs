@@ -44,7 +44,8 @@ impl BudgetOptions {
         }
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let memory = self.limits.memory();
-        Options { limits, missing, memory, optimize: !self.no_optimize, ..Options::default() }
+        let (optimize, exact) = (!self.no_optimize, self.exact);
+        Options { limits, missing, memory, optimize, exact, ..Options::default() }
     }
 
     /// What holds a call that begins now to `--max-seconds`, also within an operator.

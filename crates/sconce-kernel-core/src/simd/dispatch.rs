@@ -236,9 +236,15 @@ pub fn prefetch<T>(numbers: &[T]) {
 }
 
 /// Asks for a line to be brought to the second cache. The pointer need not be valid.
-#[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn prefetch_far(line: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which reads nothing as far as the program can tell.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(line.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
     // SAFETY: a hint, which reads nothing as far as the program can tell.
     unsafe {
         std::arch::asm!(
@@ -247,6 +253,8 @@ pub fn prefetch_far(line: *const f32) {
             options(readonly, nostack, preserves_flags),
         );
     }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -6,8 +6,10 @@
 //! error, never undefined behaviour. Storages stay on one thread; inside a call kernels may hand
 //! the borrowed slices to other threads.
 
+use std::any::Any;
 use std::cell::{Cell, OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::alloc::caching_allocator::{Block, poison};
 use crate::tensor::quantizer::Quantization;
@@ -136,6 +138,15 @@ impl Storage {
             return Ok(());
         }
         Err(Error::not_implemented("views of one storage that are quantized differently"))
+    }
+
+    /// What is kept beside bytes that several interpreters share: [`sconce_tensor::Storage::derived`]. `None` of a
+    /// storage with memory of its own, which may be written.
+    pub fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        match &*self.0.buffer.try_borrow().ok()? {
+            Buffer::Shared(storage) => storage.derived(make),
+            _ => None,
+        }
     }
 
     /// Its size.

@@ -11,7 +11,7 @@ pub(crate) mod tensor_facts;
 
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
 use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes, verify_after};
-use sconce_kernels::Tensor;
+use sconce_kernels::{DType, Tensor};
 
 use crate::op_context::OpContext;
 use crate::ops;
@@ -61,11 +61,13 @@ pub(crate) fn optimize(
     constants: Vec<IValue>,
     context: &mut dyn OpContext,
 ) -> (Graph, Vec<IValue>) {
+    let of_module = constants.len();
     let mut optimization = Optimization::new(graph, signature.clone(), constants);
     optimization.run(FIRST_PASSES);
     canonicalize::constants::fold(&mut optimization, context);
     verify_after("fold constants", &optimization.graph);
     optimization.run(PASSES);
+    optimization.drop_unused_constants(of_module);
     (optimization.graph, optimization.constants)
 }
 
@@ -341,6 +343,40 @@ impl Optimization {
         self.graph.insert_before(new, node);
         let range = self.graph.node(node).range.clone();
         self.graph.node_mut(new).range = range;
+    }
+
+    /// Gives up the tensors that passes added, behind those of the module, and other passes have made something else of:
+    /// weights with a normalization folded in, before they were packed. Others keep their places.
+    fn drop_unused_constants(&mut self, of_module: usize) {
+        let mut used = vec![false; self.constants.len()];
+        let mut held: Vec<Constant> = self
+            .nodes()
+            .into_iter()
+            .filter(|&node| self.graph.node(node).is(Prim::Constant))
+            .filter_map(|node| self.graph.constant(self.graph.node(node).output()))
+            .collect();
+        while let Some(constant) = held.pop() {
+            match constant {
+                Constant::List(_, items) | Constant::Tuple(items, _) => {
+                    held.extend(items.iter().cloned());
+                }
+                Constant::Dict(_, _, pairs) => {
+                    held.extend(pairs.iter().flat_map(|(key, value)| [key.clone(), value.clone()]));
+                }
+                Constant::Tensor(TensorConstant { index, .. }) | Constant::Object(_, index) => {
+                    if let Some(used) = used.get_mut(index as usize) {
+                        *used = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let Ok(nothing) = Tensor::zeros(&[0], DType::Float32) else { return };
+        for (constant, used) in self.constants.iter_mut().zip(used).skip(of_module) {
+            if !used && matches!(constant, IValue::Tensor(_)) {
+                *constant = IValue::Tensor(nothing.clone());
+            }
+        }
     }
 
     /// Puts a value in the place of what a node gives, and destroys the node.

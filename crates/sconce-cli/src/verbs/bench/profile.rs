@@ -56,8 +56,8 @@ pub struct Operation<'a> {
     pub share: f64,
 }
 
-/// What an operation is told apart by between calls: function, operator, its steps and place.
-type Key = (String, String, Vec<&'static str>, Option<(u32, u32)>);
+/// What an operation is told apart by between calls: function, operator, its steps, the implementation and the place.
+type Key = (String, String, Vec<&'static str>, Option<&'static str>, Option<(u32, u32)>);
 
 /// What the operations of one call take: the median of some calls.
 pub fn profile(
@@ -90,12 +90,13 @@ pub fn profile(
     Ok(last.into_iter().map(entry).collect())
 }
 
-/// Entries of one place and operator are one.
+/// Entries of one place, operator and implementation are one.
 fn by_key(entries: Vec<ProfileEntry>) -> BTreeMap<Key, ProfileEntry> {
     let mut out: BTreeMap<Key, ProfileEntry> = BTreeMap::new();
     for entry in entries {
         let place = entry.range.as_ref().map(|range| (range.range.start, range.range.end));
-        let key = (entry.function.clone(), entry.operator.clone(), entry.steps.clone(), place);
+        let (function, operator) = (entry.function.clone(), entry.operator.clone());
+        let key = (function, operator, entry.steps.clone(), entry.implementation, place);
         match out.get_mut(&key) {
             Some(known) => {
                 known.calls += entry.calls;

@@ -121,6 +121,15 @@ impl Lanes for Neon {
         self.with(high, |x, high| unsafe { vbslq_f32(vcgtq_f32(x, high), high, x) })
     }
     #[inline(always)]
+    unsafe fn permute(self, lanes: &[u32; LANES]) -> Self {
+        let mut all = [0f32; LANES];
+        // SAFETY: the caller has found the instructions; both arrays hold sixteen numbers.
+        unsafe {
+            Lanes::store(self, all.as_mut_ptr());
+            Lanes::load(lanes.map(|lane| all[lane as usize % LANES]).as_ptr())
+        }
+    }
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         unsafe {

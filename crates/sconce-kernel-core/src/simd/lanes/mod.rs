@@ -37,6 +37,8 @@ pub trait Lanes: Copy {
     unsafe fn at_least(self, low: Self) -> Self;
     /// The smaller; NaN where `self` is NaN.
     unsafe fn at_most(self, high: Self) -> Self;
+    /// For each lane, the number of the lane that it names, which must be of its own half: lanes 0 to 7, or 8 to 15.
+    unsafe fn permute(self, lanes: &[u32; LANES]) -> Self;
     /// All sixteen added up, in an order of its own.
     unsafe fn sum(self) -> f32;
 }
@@ -107,6 +109,10 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn at_most(self, high: Self) -> Self {
         self.with(high, |x, high| if x > high { high } else { x })
+    }
+    #[inline(always)]
+    unsafe fn permute(self, lanes: &[u32; LANES]) -> Self {
+        Portable(lanes.map(|lane| self.0[lane as usize % LANES]))
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
+use super::{LANES, Lanes};
 
 /// One 512-bit register.
 #[derive(Clone, Copy)]
@@ -61,6 +61,11 @@ impl Lanes for Avx512 {
     unsafe fn at_most(self, high: Self) -> Self {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         Avx512(unsafe { _mm512_min_ps(high.0, self.0) })
+    }
+    #[inline(always)]
+    unsafe fn permute(self, lanes: &[u32; LANES]) -> Self {
+        // SAFETY: the caller has found the instructions; the array holds sixteen numbers.
+        Avx512(unsafe { _mm512_permutexvar_ps(_mm512_loadu_si512(lanes.as_ptr().cast()), self.0) })
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {
@@ -145,6 +150,16 @@ impl Lanes for Avx2 {
     unsafe fn at_most(self, high: Self) -> Self {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         unsafe { Avx2(_mm256_min_ps(high.0, self.0), _mm256_min_ps(high.1, self.1)) }
+    }
+    #[inline(always)]
+    unsafe fn permute(self, lanes: &[u32; LANES]) -> Self {
+        // Of each number the three low bits count, which say where in a half.
+        // SAFETY: the caller has found the instructions; the array holds sixteen numbers.
+        unsafe {
+            let low = _mm256_loadu_si256(lanes.as_ptr().cast());
+            let high = _mm256_loadu_si256(lanes.as_ptr().add(8).cast());
+            Avx2(_mm256_permutevar8x32_ps(self.0, low), _mm256_permutevar8x32_ps(self.1, high))
+        }
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {

@@ -62,6 +62,7 @@ pub(crate) struct Machine {
     /// The warnings of a run that may be given up, until it is known to stand.
     held_warnings: Option<Vec<String>>,
     pub(crate) generator: sconce_kernels::Generator,
+    pub(crate) exact: bool,
 }
 
 /// What is known of a function, with all that it calls, before it runs.
@@ -100,6 +101,7 @@ impl Machine {
             sink,
             held_warnings: None,
             generator: sconce_kernels::Generator::default(),
+            exact: false,
         }
     }
 
@@ -711,6 +713,10 @@ impl OpContext for Machine {
 
     fn generator(&mut self) -> &mut Generator {
         &mut self.generator
+    }
+
+    fn exact(&self) -> bool {
+        self.exact
     }
 
     fn autograd(&self) -> &AutogradState {

@@ -1,5 +1,7 @@
 //! Convolution in the blocked layout.
 
+use std::ops::Range;
+
 use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::{Level, best};
@@ -7,9 +9,12 @@ use sconce_kernel_core::simd::lanes::LANES;
 use smallvec::SmallVec;
 
 use super::activation::Activation;
+use super::depthwise_pair::{DepthwisePair, depthwise_pair, takes_pairs};
+use super::margin::with_margin;
 use super::pack::block_runs;
+use super::permuted::{PermutedRow, permuted_row};
 use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
-use super::{ChannelLayout, blocked_sizes, scratch};
+use super::{ChannelLayout, blocked_sizes, scratch, winograd};
 use crate::{DType, Error, Result, Tensor};
 
 /// Multiply-adds below which other threads cost more than they bring.
@@ -18,6 +23,10 @@ const PARALLEL: usize = 1 << 20;
 /// Weights of a part of the windows that all rows are computed with before the next part, in elements,
 /// where tiles are so small that weights come faster than a second cache of some CPUs gives them.
 const PART: usize = 4 << 10;
+
+/// Up to this many pixels an image is copied with the zeros around it before it is convolved channel by channel: at the
+/// sides of a small one, pixels that need tests are many. A large one would take longer to copy.
+const MARGIN_PIXELS: usize = 32 * 32;
 
 /// How many pieces each thread gets, so that none waits long for the others.
 const PIECES_PER_THREAD: usize = 4;
@@ -42,6 +51,9 @@ pub struct BlockedConv {
     pub dilation: [i64; 2],
     /// What is done to the results, after the residual is added.
     pub activation: Activation,
+    /// Whether every product is computed as it stands: not by Winograd's algorithm, which saves multiplications
+    /// and rounds a few times more.
+    pub exact: bool,
 }
 
 /// The sizes of a convolution of one image.
@@ -55,6 +67,19 @@ struct Sizes {
     stride: [usize; 2],
     padding: [usize; 2],
     dilation: [usize; 2],
+}
+
+impl Sizes {
+    /// Whether this is a window of 3x3 that moves by one pixel.
+    fn is_plain_3x3(&self) -> bool {
+        (self.kernel, self.stride, self.dilation) == ([3; 2], [1; 2], [1; 2])
+    }
+
+    /// The rows of the input, with those of its padding, that some rows of the result are made of.
+    fn rows_read(&self, first: usize, count: usize) -> Range<usize> {
+        let reach = (self.kernel[0] - 1) * self.dilation[0] + 1;
+        first * self.stride[0]..(first + count - 1) * self.stride[0] + reach
+    }
 }
 
 /// `activation(conv2d(input, weight, bias) + residual)` in the blocked layout. The weight and the
@@ -104,27 +129,59 @@ pub(super) fn convolve(
     let taps = sizes.kernel[0] * sizes.kernel[1];
     let weights = match scheme {
         ChannelLayout::Depthwise => blocks * taps * LANES,
+        ChannelLayout::Grouped => blocks * (out_channels / groups) * taps * LANES,
         ChannelLayout::Planar => blocks * LANES * sizes.planes * taps,
         ChannelLayout::Dense => blocks * LANES * (sizes.planes / groups) * LANES * taps,
     };
     if w.len() != weights || b.len() != blocks * LANES {
         return Err(unfit());
     }
+    if out.is_empty() || x.is_empty() {
+        return Err(unfit());
+    }
+    if scheme == ChannelLayout::Dense && groups == 1 && !options.exact && sizes.is_plain_3x3() {
+        let outline = winograd::Outline {
+            batch,
+            channels: options.in_channels as usize,
+            out_blocks: blocks,
+            input: sizes.input,
+            output: sizes.output,
+            padding: sizes.padding,
+        };
+        let variant = winograd::choose(level.or_best(), &outline);
+        let forms = variant.and_then(|_| weight.storage().derived(winograd::Forms::default));
+        if let (Some(variant), Some(forms)) = (variant, forms)
+            && let Some(weights) = forms.of(variant, &w, outline.channels, out_channels)
+        {
+            let operands = winograd::Operands {
+                input: &x,
+                bias: &b,
+                residual: residual.as_deref(),
+                activation: options.activation,
+            };
+            let work = 9 * outline.channels * out.len();
+            let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
+            if winograd::convolve(level, variant, &outline, operands, weights, threads, &mut out) {
+                chose(variant.name());
+                drop(out);
+                return Ok(result);
+            }
+        }
+    }
     chose(match scheme {
         ChannelLayout::Depthwise => "blocked layout, depthwise",
+        ChannelLayout::Grouped => "blocked layout, narrow groups",
         ChannelLayout::Planar => "blocked layout, direct, plain input",
         ChannelLayout::Dense => "blocked layout, direct",
     });
     let (in_len, out_len) = (x.len() / batch.max(1), out.len() / batch.max(1));
-    if out.is_empty() || x.is_empty() {
-        return Err(unfit());
-    }
     for (index, out) in out.chunks_exact_mut(out_len).enumerate() {
         let x = &x[index * in_len..(index + 1) * in_len];
         let residual = residual.as_ref().map(|r| &r[index * out_len..(index + 1) * out_len]);
         let call = Call { level, sizes, weights: &w, bias: &b, residual, options, groups };
         match scheme {
             ChannelLayout::Depthwise => call.depthwise(x, out),
+            ChannelLayout::Grouped => call.narrow_groups(x, out),
             ChannelLayout::Planar => call.padded(x, 1, out),
             ChannelLayout::Dense => call.padded(x, LANES, out),
         }
@@ -321,37 +378,146 @@ impl Call<'_> {
     /// Convolves every channel with its own filter.
     fn depthwise(&self, x: &[f32], out: &mut [f32]) {
         let s = self.sizes;
-        let ([height, width], [out_height, out_width]) = (s.input, s.output);
         let taps = s.kernel[0] * s.kernel[1];
-        let block_len = out_height * out_width * LANES;
-        let compute = |(block, out): (usize, &mut [f32])| {
-            let image = &x[block * height * width * LANES..(block + 1) * height * width * LANES];
-            let weights = &self.weights[block * taps * LANES..(block + 1) * taps * LANES];
-            for (at, out) in out.chunks_exact_mut(out_width * LANES).enumerate() {
-                let inside = |(k, weights): (usize, _)| {
-                    let y = (at * s.stride[0] + k * s.dilation[0]).checked_sub(s.padding[0])?;
-                    (y < height).then_some((y * width * LANES, weights))
-                };
-                let lines = weights.chunks_exact(s.kernel[1] * LANES).enumerate();
-                let rows: SmallVec<[(usize, &[f32]); 8]> = lines.filter_map(inside).collect();
-                let call = DepthwiseRow {
-                    input: image,
-                    width,
-                    rows: &rows,
-                    kernel: s.kernel[1],
-                    stride: s.stride[1],
-                    padding: s.padding[1],
-                    dilation: s.dilation[1],
-                    bias: &self.bias[block * LANES..],
-                    residual: self.residual_rows(block, at, out.len()),
-                    activation: self.options.activation,
-                };
-                depthwise_row(self.level, &call, out);
+        let is_small = s.input[0] * s.input[1] <= MARGIN_PIXELS && s.padding != [0; 2];
+        let compute = |block: usize, first: usize, image: &[f32], out: &mut [f32]| {
+            let residual = self.residual_rows(block, first, out.len());
+            if !is_small {
+                return self.depthwise_rows(&s, image, [block, first], residual, out);
             }
+            let count = out.len() / (s.output[1] * LANES);
+            let rows = s.rows_read(first, count);
+            let input = [rows.len(), s.input[1] + 2 * s.padding[1]];
+            let inside = Sizes { input, padding: [0; 2], ..s };
+            with_margin(image, s.input, s.padding, rows, |image| {
+                self.depthwise_rows(&inside, image, [block, 0], residual, out);
+            });
         };
-        match out.len() * taps < PARALLEL / 8 || partition::num_threads() < 2 {
-            true => out.chunks_exact_mut(block_len).enumerate().for_each(compute),
-            false => partition::for_each(out.chunks_exact_mut(block_len).enumerate(), compute),
+        self.by_block(x, taps, PARALLEL / 8, out, compute);
+    }
+
+    /// Some rows of one block of channels, from `first` on, each channel with its own filter.
+    fn depthwise_rows(
+        &self,
+        s: &Sizes,
+        image: &[f32],
+        [block, first]: [usize; 2],
+        residual: Option<&[f32]>,
+        out: &mut [f32],
+    ) {
+        let ([height, width], [kernel, columns]) = (s.input, s.kernel);
+        let taps = kernel * columns;
+        let weights = &self.weights[block * taps * LANES..(block + 1) * taps * LANES];
+        let bias = &self.bias[block * LANES..];
+        let line = s.output[1] * LANES;
+        let one = |at: usize, residual, out: &mut [f32]| {
+            let inside = |(k, weights): (usize, _)| {
+                let y = (at * s.stride[0] + k * s.dilation[0]).checked_sub(s.padding[0])?;
+                (y < height).then_some((y * width * LANES, weights))
+            };
+            let lines = weights.chunks_exact(columns * LANES).enumerate();
+            let rows: SmallVec<[(usize, &[f32]); 8]> = lines.filter_map(inside).collect();
+            let call = DepthwiseRow {
+                input: image,
+                width,
+                rows: &rows,
+                kernel: columns,
+                stride: s.stride[1],
+                padding: s.padding[1],
+                dilation: s.dilation[1],
+                bias,
+                residual,
+                activation: self.options.activation,
+            };
+            depthwise_row(self.level, &call, out);
+        };
+        // In large images, which are not copied, two rows at once have been measured to be slower than one.
+        let takes_pairs = s.padding == [0; 2]
+            && kernel == columns
+            && (s.stride, s.dilation) == ([1; 2], [1; 2])
+            && takes_pairs(self.level, kernel)
+            && width >= kernel;
+        let part = |row: usize| residual.map(|all| &all[row * line..(row + 1) * line]);
+        let mut rows = out.chunks_exact_mut(line).enumerate();
+        while let Some((index, upper)) = rows.next() {
+            let at = first + index;
+            let lower = if takes_pairs { rows.next() } else { None };
+            let Some((_, lower)) = lower else {
+                one(at, part(index), upper);
+                continue;
+            };
+            let pair = DepthwisePair {
+                input: image,
+                start: at * width * LANES,
+                line: width * LANES,
+                kernel,
+                weights,
+                bias,
+                residual: [part(index), part(index + 1)],
+                activation: self.options.activation,
+            };
+            depthwise_pair(self.level, &pair, [upper, lower]);
+        }
+    }
+
+    /// Convolves groups that share a block.
+    fn narrow_groups(&self, x: &[f32], out: &mut [f32]) {
+        let s = self.sizes;
+        let group = self.options.out_channels as usize / self.groups;
+        let per_block = group * s.kernel[0] * s.kernel[1] * LANES;
+        let wide = (s.input[1] + 2 * s.padding[1]) * LANES;
+        let line = s.output[1] * LANES;
+        let compute = |block: usize, first: usize, image: &[f32], out: &mut [f32]| {
+            let rows = s.rows_read(first, out.len() / line);
+            with_margin(image, s.input, s.padding, rows, |input| {
+                for (index, out) in out.chunks_exact_mut(line).enumerate() {
+                    let call = PermutedRow {
+                        input,
+                        start: index * s.stride[0] * wide,
+                        group,
+                        kernel: s.kernel,
+                        line: s.dilation[0] * wide,
+                        column: s.dilation[1] * LANES,
+                        step: s.stride[1] * LANES,
+                        weights: &self.weights[block * per_block..(block + 1) * per_block],
+                        bias: &self.bias[block * LANES..],
+                        residual: self.residual_rows(block, first + index, out.len()),
+                        activation: self.options.activation,
+                    };
+                    permuted_row(self.level, &call, out);
+                }
+            });
+        };
+        self.by_block(x, per_block / LANES, PARALLEL, out, compute);
+    }
+
+    /// Computes blocks of channels that depend on no others, and parts of their rows on several threads where there
+    /// are more multiply-adds than `serial`, as many as `work` for each result. `compute` gets the block, the first
+    /// row, the block's image, and the rows.
+    fn by_block(
+        &self,
+        x: &[f32],
+        work: usize,
+        serial: usize,
+        out: &mut [f32],
+        compute: impl Fn(usize, usize, &[f32], &mut [f32]) + Sync,
+    ) {
+        let ([height, width], [out_height, out_width]) = (self.sizes.input, self.sizes.output);
+        let (plane, out_plane) = (height * width * LANES, out_height * out_width * LANES);
+        let threads = if out.len() * work < serial { 1 } else { partition::num_threads() };
+        // Rows are computed in pairs.
+        let rows = self.rows_per_piece(threads, out.len() / out_plane).next_multiple_of(2);
+        let compute = |(block, first, out): (usize, usize, &mut [f32])| {
+            compute(block, first, &x[block * plane..(block + 1) * plane], out);
+        };
+        let blocks = out.chunks_exact_mut(out_plane).enumerate();
+        let pieces = blocks.flat_map(|(block, out)| {
+            let parts = out.chunks_mut(rows * out_width * LANES).enumerate();
+            parts.map(move |(part, out)| (block, part * rows, out))
+        });
+        match threads < 2 {
+            true => pieces.for_each(compute),
+            false => partition::for_each(pieces, compute),
         }
     }
 }

@@ -8,14 +8,18 @@
 mod activation;
 mod channelwise;
 mod convolve;
+mod depthwise_pair;
 mod join;
+mod margin;
 mod pack;
+mod permuted;
 mod pixel_groups;
 mod pool;
 mod reorder;
 mod scratch;
 mod share;
 mod tile;
+mod winograd;
 
 pub use activation::{Activation, silu_in_place};
 pub use channelwise::{affine_blocked, gate_blocked};
@@ -38,6 +42,8 @@ enum ChannelLayout {
     Dense,
     /// A filter for each channel.
     Depthwise,
+    /// Groups of two, four or eight channels to as many: several groups in a block.
+    Grouped,
 }
 
 /// How many channels a image may have to be read as it is.
@@ -57,6 +63,7 @@ impl ChannelLayout {
             (1, _) => Some(ChannelLayout::Dense),
             (_, 1) if out == groups => Some(ChannelLayout::Depthwise),
             _ if whole => Some(ChannelLayout::Dense),
+            (_, 2 | 4 | 8) if out == per_group * groups => Some(ChannelLayout::Grouped),
             _ => None,
         }
     }

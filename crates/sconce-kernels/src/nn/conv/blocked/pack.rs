@@ -28,7 +28,8 @@ pub(super) fn block_runs(out_channels: usize, groups: usize) -> impl Iterator<It
 }
 
 /// Packs the weight `[O, I/groups, h, w]` of a convolution for
-/// [`conv_blocked`](crate::conv_blocked); `None` where its channels cannot be blocked.
+/// [`conv_blocked`](crate::conv_blocked); `None` where its channels cannot be blocked. Its memory can be shared by
+/// threads, and what convolutions make of it later is kept with it.
 ///
 /// # Errors
 /// For other dtypes than `float32`.
@@ -45,7 +46,15 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
         false => 0.0,
     };
     let mut packed = Vec::new();
-    if scheme == ChannelLayout::Depthwise {
+    if scheme == ChannelLayout::Grouped {
+        for block in 0..out.div_ceil(LANES) {
+            for i in 0..per_group {
+                for tap in 0..taps {
+                    packed.extend((0..LANES).map(|lane| at(block * LANES + lane, i, tap)));
+                }
+            }
+        }
+    } else if scheme == ChannelLayout::Depthwise {
         for block in 0..out.div_ceil(LANES) {
             for tap in 0..taps {
                 packed.extend((0..LANES).map(|lane| at(block * LANES + lane, 0, tap)));
@@ -64,7 +73,8 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
             }
         }
     }
-    Tensor::from_slice(&packed, &[packed.len() as i64]).map(Some)
+    let packed = Tensor::from_slice(&packed, &[packed.len() as i64])?;
+    Tensor::from_file(&packed.into_file()?).map(Some)
 }
 
 /// The bias of this many channels, filled up with zeros to whole blocks.

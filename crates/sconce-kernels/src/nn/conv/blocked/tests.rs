@@ -58,8 +58,18 @@ fn convolutions_in_blocks_are_convolutions() {
         ([1, 16, 16, 1, 15, 19], [3, 3], [3, 3], [1, 1], [1, 1]),
         ([1, 64, 96, 2, 6, 6], [3, 3], [1, 1], [1, 1], [1, 1]),
         ([1, 64, 64, 4, 6, 5], [1, 1], [1, 1], [0, 0], [1, 1]),
+        ([1, 48, 48, 6, 15, 17], [3, 3], [1, 1], [1, 1], [1, 1]),
+        ([2, 24, 24, 6, 9, 30], [3, 3], [2, 2], [1, 1], [1, 1]),
+        ([1, 40, 40, 20, 5, 5], [3, 3], [1, 1], [0, 0], [1, 1]),
+        ([1, 56, 56, 7, 7, 7], [3, 3], [1, 1], [1, 1], [1, 1]),
+        ([1, 32, 32, 8, 9, 12], [2, 3], [1, 3], [2, 4], [2, 3]),
+        ([1, 32, 32, 4, 6, 2], [1, 1], [1, 1], [0, 0], [1, 1]),
         ([2, 24, 24, 24, 13, 13], [3, 3], [1, 1], [1, 1], [1, 1]),
         ([1, 32, 32, 32, 16, 28], [3, 3], [2, 2], [1, 1], [1, 1]),
+        ([2, 48, 48, 48, 7, 7], [3, 3], [1, 1], [1, 1], [1, 1]),
+        ([1, 32, 32, 32, 40, 33], [3, 3], [1, 1], [1, 1], [1, 1]),
+        ([1, 16, 16, 16, 14, 15], [5, 5], [1, 1], [2, 2], [1, 1]),
+        ([1, 16, 16, 16, 9, 8], [3, 3], [1, 1], [0, 0], [1, 1]),
         ([1, 33, 33, 33, 9, 7], [5, 5], [1, 1], [2, 2], [1, 1]),
         ([1, 16, 16, 16, 9, 12], [5, 5], [2, 2], [2, 2], [1, 1]),
         ([1, 16, 16, 16, 4, 2], [3, 3], [1, 1], [1, 1], [1, 1]),
@@ -89,6 +99,7 @@ fn convolutions_in_blocks_are_convolutions() {
                     padding,
                     dilation,
                     activation,
+                    exact: false,
                 };
                 let result = convolve(level, &input, &packed, &packed_bias, residual, &options);
                 from_blocked(&result.unwrap(), out).unwrap()
@@ -126,6 +137,7 @@ fn activations_are_those_of_pytorch_and_let_nan_pass() {
                 padding: [0, 0],
                 dilation: [1, 1],
                 activation,
+                exact: false,
             };
             let packed = pack_weight(&weight, 1).unwrap().unwrap();
             let bias = pack_bias(None, 1).unwrap();
@@ -156,6 +168,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
                 padding: [1, 1],
                 dilation: [1, 1],
                 activation: Activation::None,
+                exact: false,
             };
             conv_blocked(&x, &packed, &bias, None, &options).unwrap().to_vec::<f32>().unwrap()
         })

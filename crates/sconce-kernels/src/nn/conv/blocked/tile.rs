@@ -162,19 +162,36 @@ unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: 
     }
 }
 
-/// Does the same for every pixel below a number, written out: a loop over this many registers would
-/// be kept as a loop, and the registers in memory.
-macro_rules! for_each_pixel {
-    ($pixel:ident < $count:ident, $body:block) => {
-        for_each_pixel!(@ $pixel, $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
+/// Declares a function compiled for instructions, which passes its arguments on.
+macro_rules! compiled_for {
+    ($arch:literal, $features:literal, $name:ident, $lanes:ident, $of:ident,
+     ($($argument:ident: $type:ty),*) -> $result:ty) => {
+        /// # Safety
+        /// As the function that it passes its arguments to; the CPU must have these instructions.
+        #[cfg(target_arch = $arch)]
+        #[target_feature(enable = $features)]
+        unsafe fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the caller's.
+            unsafe { $of::<$lanes>($($argument),*) }
+        }
     };
-    (@ $pixel:ident, $count:ident, $body:block, $($index:literal)*) => {
+}
+pub(super) use compiled_for;
+
+/// Does the same for every index below a number, written out: a loop over this many registers would
+/// be kept as a loop, and the registers in memory.
+macro_rules! for_each_index {
+    ($at:ident < $count:ident, $body:block) => {
+        for_each_index!(@ $at, $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
+    };
+    (@ $at:ident, $count:ident, $body:block, $($index:literal)*) => {
         $(if $index < $count {
-            let $pixel = $index;
+            let $at = $index;
             $body
         })*
     };
 }
+pub(super) use for_each_index;
 
 /// Cuts a row into tiles of at most `P` pixels. The weights are those of `W` blocks, of which `B` from
 /// `first` on are computed, into as many positions.
@@ -244,7 +261,7 @@ unsafe fn tile<
                 *sums = [V::load(row.bias.as_ptr().add((first + b) * LANES)); P];
             } else {
                 let from = out[b].add(at * LANES);
-                for_each_pixel!(p < P, {
+                for_each_index!(p < P, {
                     sums[p] = V::load(from.add(p * LANES));
                 });
             }
@@ -256,7 +273,7 @@ unsafe fn tile<
                 for (b, w) in w.iter_mut().enumerate() {
                     *w = V::load(weights.add(b * LANES));
                 }
-                for_each_pixel!(p < P, {
+                for_each_index!(p < P, {
                     let x = V::broadcast(from.add(p * step + channel));
                     for b in 0..B {
                         sums[b][p] = sums[b][p].fma(x, w[b]);
@@ -267,7 +284,7 @@ unsafe fn tile<
         }
         for b in 0..B {
             let to = out[b].add(at * LANES);
-            for_each_pixel!(p < P, {
+            for_each_index!(p < P, {
                 let mut value = sums[b][p];
                 if row.part.last {
                     if let Some(residual) = row.residual[first + b] {
@@ -285,7 +302,7 @@ unsafe fn tile<
 /// # Safety
 /// The CPU must have what `V` needs.
 #[inline(always)]
-unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
+pub(super) unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
     // SAFETY: the caller's.
     unsafe {
         match activation {
@@ -474,12 +491,12 @@ unsafe fn inside<V: Lanes, const P: usize, const K: usize, const S: usize>(
             for k in 0..kernel {
                 let w = V::load(weights.as_ptr().add(k * LANES));
                 let from = from.add(k * dilation * LANES);
-                for_each_pixel!(p < P, {
+                for_each_index!(p < P, {
                     sums[p] = sums[p].fma(V::load(from.add(p * stride * LANES)), w);
                 });
             }
         }
-        for_each_pixel!(p < P, {
+        for_each_index!(p < P, {
             depthwise_store(row, out, at + p, sums[p]);
         });
     }
