@@ -96,6 +96,7 @@ impl Interpreter<'_> {
                     let args = exception.args.clone();
                     self.new_tuple(args).map(Some)
                 }
+                "__traceback__" | "__cause__" | "__context__" => Ok(Some(Value::None)),
                 _ => Ok(None),
             },
             Cell::Partial(Partial { function, args, keywords, attributes }) => {
@@ -275,6 +276,18 @@ impl Interpreter<'_> {
                 return Ok(module.map(|class| Value::Str(Arc::clone(&class.source.module.name))));
             }
             _ => {}
+        }
+        // A member of an enum that is a string, too.
+        let is_text = self.arena.class(&Value::Ref(class)).is_some_and(|class| {
+            class.kind == ClassKind::Enum
+                && class
+                    .order
+                    .iter()
+                    .any(|base| matches!(base, Value::Library(name) if &**name == "builtins.str"))
+        });
+        if is_text && builtins::has_method("str", name) {
+            let text = self.instance_attribute(id, "value")?.unwrap_or(Value::None);
+            return self.method_of_builtin(&text, name);
         }
         if let Some(fallback) = self.member(class, "__getattr__") {
             let args = vec![value, Value::str(name)];
@@ -471,6 +484,7 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Cell::Tensor(_) => self.set_tensor_attribute(id, name, new),
+            Cell::Exception(_) if name == "__traceback__" => Ok(()),
             Cell::Partial(partial) => {
                 partial.attributes.insert(name.into(), new);
                 Ok(())

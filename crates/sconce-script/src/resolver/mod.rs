@@ -178,7 +178,7 @@ impl Resolver for Python {
         let scope = Arc::clone(&self.scope);
         match self.loader.lookup(&scope, name)? {
             Some(object) => self.global(unit, object, false),
-            None => Ok(None),
+            None => self.bound_by_statements(unit, &scope, name),
         }
     }
 
