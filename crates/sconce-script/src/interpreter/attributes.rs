@@ -296,6 +296,25 @@ impl Interpreter<'_> {
         Ok(self.object_method(&value, name))
     }
 
+    /// `object.__getattribute__(value, name)`: what it has without being asked by `__getattr__`.
+    pub(super) fn attribute_of_itself(&mut self, value: &Value, name: &str) -> Outcome<Value> {
+        if let Some(instance) = self.arena.instance(value) {
+            let class = instance.class;
+            if !instance.attributes.contains_key(name) && self.member(class, name).is_none() {
+                let found = self.object_method(value, name);
+                return match found {
+                    Some(found) => Ok(found),
+                    None => {
+                        let class = self.class_name(&Value::Ref(class));
+                        let message = format!("'{class}' object has no attribute '{name}'");
+                        self.raise("AttributeError", message)
+                    }
+                };
+            }
+        }
+        self.attribute(value, name)
+    }
+
     /// What every object has from `object`.
     fn object_method(&mut self, value: &Value, name: &str) -> Option<Value> {
         if name == "__new__" {

@@ -59,6 +59,11 @@ const IGNORED: &[&str] = &[
     "warnings.warn",
 ];
 
+/// `keyword.kwlist`
+const KEYWORDS: &str = "False None True and as assert async await break class continue def del elif else except \
+                        finally for from global if import in is lambda nonlocal not or pass raise return try \
+                        while with yield";
+
 /// Questions about the process with one answer here.
 const ANSWERS: &[(&str, bool)] = &[
     ("torch.cuda.is_available", false),
@@ -198,6 +203,11 @@ impl Interpreter<'_> {
                 let name = self.string(&name)?;
                 drop((given.rest(), given.named()));
                 self.module_on_path(&name)?
+            }
+            "keyword.iskeyword" => {
+                let text = self.needed(given, 0, "s")?;
+                let is_keyword = |text: &str| KEYWORDS.split(' ').any(|known| known == text);
+                Value::Bool(matches!(&text, Value::Str(text) if is_keyword(text)))
             }
             "traceback.format_exception" => {
                 drop((given.rest(), given.named()));

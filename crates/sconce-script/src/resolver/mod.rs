@@ -131,6 +131,10 @@ impl Python {
                     )));
                 }
                 match library::global(&name) {
+                    // The one number that PyTorch knows again, by the object that it is.
+                    Some(infinity) if matches!(name.as_str(), "math.inf" | "torch.inf") => {
+                        Ok(Some(infinity))
+                    }
                     // A variable of Python, even if it is imported.
                     Some(Global::Constant(value)) if !is_member => {
                         let is_float = matches!(value, Constant::Float(_));
