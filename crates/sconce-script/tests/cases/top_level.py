@@ -1,12 +1,15 @@
 """What names at the top of files are bound to by code that has to run."""
 import enum
 import importlib
+import inspect
+import keyword
 import math
 import os
 from collections import namedtuple
 from math import comb, inf
 from typing import List
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -66,6 +69,24 @@ _STORE = _Store()
 class _Reduction(str, enum.Enum):
     MEAN = "mean"
     SUM = " sum "
+
+
+class _Level(enum.IntEnum):
+    LOW = 3
+
+
+class _Open:
+    kept = 1
+
+    def __getattr__(self, name):
+        return name
+
+    def own(self, name):
+        return object.__getattribute__(self, name)
+
+
+def _has_parameter(function, name):
+    return name in inspect.signature(function).parameters
 
 
 def _look_up(name, options):
@@ -141,11 +162,19 @@ class Settings(nn.Module):
         self.entries = len(_STORE.entries)
         self.has_fft = _has_fft
         self.has_nothing = _has_nothing
+        self.level = _Level.LOW
+        self.own = _Open().own("kept")
+        self.other = _Open().other
+        self.is_keyword = keyword.iskeyword("if")
+        self.padding = [int(p) for p in (np.atleast_1d([3, 5]) - 1) / 2]
+        self.has_bias = _has_parameter(nn.Linear, "bias")
         self.folder = os.getenv("SCONCE_NOBODY_SETS_THIS", "none")
 
     def forward(self, x: Tensor) -> Tensor:
         if self.is_plain and self.has_fft and not self.has_nothing:
-            x = x * self.width + self.steps + self.ways + self.entries
+            x = x * self.width + self.steps + self.ways + self.entries + self.level + self.own
+        if self.is_keyword and self.has_bias and self.other == "other":
+            x = x + self.padding[1]
         if self.reduction == "sum" and self.folder == "none":
             x = x.sum()
         return x

@@ -13,6 +13,8 @@ class autocast:
         enabled: bool = True,
         cache_enabled: Optional[bool] = None,
     ):
+        if not isinstance(device_type, str):
+            raise ValueError("the kind of a device is a string")
         self.fast_dtype = torch.get_autocast_dtype(device_type) if dtype is None else dtype
         self._enabled = enabled
         self.device = device_type
