@@ -185,6 +185,10 @@ fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Cons
         (Bool(a), Bool(b)) => bools(name, *a, *b),
         (Str(_), _) => strings::several(name, &[a.clone(), b.clone()]),
         (Device(_), Device(_)) | (Enum(..), Enum(..)) => equality(name, a == b),
+        (Float(_) | Int(_), Complex(re, im)) if name == "pow" && real(a)? > 0.0 => {
+            let (re, im) = complex::power_of_real(real(a)?, (*re, *im))?;
+            Some(Complex(re, im))
+        }
         (Complex(..), _) | (_, Complex(..)) => complex::binary(name, complex(a)?, complex(b)?),
         (Int(_) | Float(_) | Bool(_), Int(_) | Float(_) | Bool(_)) if name == "Complex" => {
             Some(Complex(part(a)?, part(b)?))

@@ -59,6 +59,13 @@ fn power(z: Parts, (c, d): Parts) -> Option<Parts> {
     exponential((c * re - d * im, c * im + d * re))
 }
 
+/// Of a positive number, by its own power and logarithm.
+pub(super) fn power_of_real(a: f64, (re, im): Parts) -> Option<Parts> {
+    let (size, angle) = (a.powf(re), im * a.ln());
+    let is_plain = size.is_finite() && size >= f64::MIN_POSITIVE && angle.is_finite();
+    is_plain.then(|| (size * angle.cos(), size * angle.sin()))
+}
+
 fn exponential((re, im): Parts) -> Option<Parts> {
     let size = re.exp();
     if !size.is_finite() || size < f64::MIN_POSITIVE || !im.is_finite() {

@@ -133,7 +133,11 @@ fn is_cased(text: &str, some: fn(char) -> bool, none: fn(char) -> bool) -> bool 
 fn is_title(text: &str) -> bool {
     let (mut letters, mut before) = (false, false);
     for c in text.chars() {
-        if if before { c.is_ascii_uppercase() } else { c.is_ascii_lowercase() } {
+        let is_wrong = match before {
+            true => c.is_ascii_uppercase(),
+            false => c.is_ascii_lowercase(),
+        };
+        if is_wrong {
             return false;
         }
         before = c.is_ascii_alphabetic();
