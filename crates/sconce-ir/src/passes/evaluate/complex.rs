@@ -82,7 +82,7 @@ fn logarithm((re, im): Parts) -> Option<Parts> {
         true => (im.abs(), re.abs()),
         false => (re.abs(), im.abs()),
     };
-    if large > f64::MAX / 2.0 || large < f64::MIN_POSITIVE {
+    if !(f64::MIN_POSITIVE..=f64::MAX / 2.0).contains(&large) {
         return None;
     }
     let beside_one = (large - 1.0) * (large + 1.0);
