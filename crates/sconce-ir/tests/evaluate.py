@@ -8,6 +8,7 @@ out.
 """
 
 import itertools
+import re
 import sys
 
 import torch
@@ -16,10 +17,13 @@ VALUES = {
     "int": ["0", "1", "-7", "3", "9223372036854775807"],
     "float": ["0.", "2.5", "-0.75", "1e+20"],
     "bool": ["0", "1"],
-    "str": ['"ab"', '""', '"a b"', '"12"'],
-    "complex": ["1.+2.j"],
+    "str": ['"ab"', '""', '"a b"', '"12"', '"Ab-bA"', '"\\ta-\\n"'],
+    "complex": ["1.+2.j", "-0.75+0.j", "0.-1.j"],
     "Device": ['"cpu"', '"cuda:1"'],
 }
+COMPLEX = re.compile(r"(-?[0-9.]+)([+-][0-9.]+)j")
+# What operators of four arguments, parts of strings, are given: looking for nothing never ends.
+SHORT = {"str": ['"abcabc"', '"bc"', '"c"'], "int": ["0", "1", "-1", "-2", "9"]}
 NOT_SCALAR = {
     "prim::AutogradAdd",
     "aten::_cufft_get_plan_cache_size",
@@ -61,6 +65,13 @@ def is_safe(name, types, values):
 def graph_of(name, types, values, returns):
     lines = ["graph():"]
     for index, (ty, value) in enumerate(zip(types, values)):
+        if ty == "complex":
+            # The parser of graphs has no complex numbers.
+            real, imaginary = COMPLEX.fullmatch(value).groups()
+            for which, part in (("re", real), ("im", imaginary)):
+                lines.append(f"  %{which}{index} : float = prim::Constant[value={part.removeprefix('+')}]()")
+            lines.append(f"  %{index} : complex = aten::Complex(%re{index}, %im{index})")
+            continue
         lines.append(f"  %{index} : {ty} = prim::Constant[value={value}]()")
     inputs = ", ".join(f"%{index}" for index in range(len(types)))
     outputs = [f"%{10 + index}" for index in range(len(returns))]
@@ -88,10 +99,13 @@ def main():
         scalar = all(ty in VALUES for ty in types)
         scalar = scalar and all(ty in VALUES or ty == "number" for ty in returns)
         ours = schema.name.split("::")[0] in ("aten", "prim") and schema.name not in NOT_SCALAR
-        if not (ours and scalar and 0 < len(types) <= 3 and returns):
+        if not (ours and scalar and 0 < len(types) <= 4 and returns):
+            continue
+        values_of = VALUES if len(types) < 4 else SHORT
+        if not all(ty in values_of for ty in types):
             continue
         full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
-        for values in itertools.product(*[VALUES[ty] for ty in types]):
+        for values in itertools.product(*[values_of[ty] for ty in types]):
             if not is_safe(schema.name, types, values):
                 continue
             try:

@@ -35,6 +35,18 @@ impl Names {
         }
     }
 
+    /// A method that is called for a decorator may keep what it decorates: `@registry.add("name")`.
+    fn add_decorators(&mut self, decorators: &[py::Decorator]) {
+        for decorator in decorators {
+            if let py::Expr::Call(call) = &decorator.expression
+                && let py::Expr::Attribute(method) = &*call.func
+                && let py::Expr::Name(name) = &*method.value
+            {
+                self.add(&name.id);
+            }
+        }
+    }
+
     fn add_target(&mut self, target: &py::Expr, is_part: bool) {
         match target {
             py::Expr::Name(name) if is_part || self.in_loop => self.add(&name.id),
@@ -68,6 +80,8 @@ impl<'a> Visitor<'a> for Names {
                     }
                 }
             }
+            py::Stmt::FunctionDef(def) => self.add_decorators(&def.decorator_list),
+            py::Stmt::ClassDef(def) => self.add_decorators(&def.decorator_list),
             py::Stmt::Expr(expression) => {
                 if let py::Expr::Call(call) = &*expression.value
                     && let py::Expr::Attribute(method) = &*call.func
@@ -110,6 +124,7 @@ mod tests {
                 "a b",
             ),
             ("if x:\n    a = 1", ""),
+            ("@a.add('f')\n@b.c\n@d('g')\ndef f():\n    pass", "a"),
         ];
         for (text, expected) in cases {
             let parsed = ruff_python_parser::parse_module(text).unwrap().into_suite();

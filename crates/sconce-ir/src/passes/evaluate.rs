@@ -3,6 +3,9 @@
 //! `None` is an operator that is not here, or one that raises: constant propagation leaves both
 //! alone.
 
+mod complex;
+mod strings;
+
 use std::cmp::Ordering;
 
 use crate::{Constant, DEVICE_KINDS, Schema, hash_constant};
@@ -12,22 +15,26 @@ use Constant::{Bool, Complex, Device, Enum, Float, Int, Str};
 /// What an operator gives for constants.
 pub(super) fn evaluate(schema: &Schema, arguments: &[Constant]) -> Option<Vec<Constant>> {
     let (_, name) = schema.name.split_once("::")?;
-    if let Some(results) = pair(name, arguments) {
+    if let Some(results) = several(name, arguments) {
         return Some(results);
     }
     let result = match arguments {
-        // Wherever a graph is, it is a program.
-        [] => (name == "is_scripting").then_some(Bool(true)),
+        // Wherever a graph is, it is a program, and nothing is traced while it is compiled.
+        [] => match name {
+            "is_scripting" => Some(Bool(true)),
+            "_get_tracing_state" => Some(Bool(false)),
+            _ => None,
+        },
         [a] => unary(name, a),
         [a, b] => binary(name, &schema.overload, a, b),
         [a, b, c] => ternary(name, a, b, c),
-        _ => strings(name, arguments),
+        _ => strings::several(name, arguments),
     };
     result.map(|result| vec![result])
 }
 
-/// Operators with two results.
-fn pair(name: &str, arguments: &[Constant]) -> Option<Vec<Constant>> {
+/// Operators with several results.
+fn several(name: &str, arguments: &[Constant]) -> Option<Vec<Constant>> {
     match (name, arguments) {
         ("divmod", [Int(a), Int(b)]) => {
             Some(vec![Int(floor_div(*a, *b)?), Int(floor_mod(*a, *b)?)])
@@ -41,6 +48,7 @@ fn pair(name: &str, arguments: &[Constant]) -> Option<Vec<Constant>> {
             let (quotient, rest) = divide(narrow(a)?, narrow(b)?)?;
             Some(vec![Float(fitting(quotient)? as f64), Float(rest)])
         }
+        (_, [Str(text), Str(by)]) => strings::triple(name, text, by),
         ("modf", [Float(a)]) if a.is_finite() => Some(vec![Float(a.fract()), Float(a.trunc())]),
         _ => None,
     }
@@ -102,18 +110,10 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
             let last = u32::try_from(*a).ok().filter(|&last| last <= 20)?;
             Int((1..=i64::from(last)).product())
         }
-        ("len", Str(text)) => Int(text.len() as i64),
-        ("ord", Str(text)) => match text.as_bytes() {
-            [byte] => Int(i64::from(*byte)),
-            _ => return None,
-        },
         ("chr", Int(a)) => text_of(&[u8::try_from(*a).ok()?])?,
         ("bin", Int(a)) => prefixed(*a, "0b", |a| format!("{a:b}")),
         ("oct", Int(a)) => prefixed(*a, "0o", |a| format!("{a:o}")),
         ("hex", Int(a)) => prefixed(*a, "0x", |a| format!("{a:x}")),
-        ("upper", Str(text)) => Str(text.to_ascii_uppercase().into()),
-        ("lower", Str(text)) => Str(text.to_ascii_lowercase().into()),
-        ("str", Str(text)) => Str(text.clone()),
         ("str", Bool(_) | Int(_) | Float(_) | Complex(..) | Constant::None)
         | ("str", Device(_) | Constant::Tuple(..)) => Str(a.stream_text().into()),
         ("str", Enum(ty, index)) => {
@@ -130,6 +130,8 @@ fn unary(name: &str, a: &Constant) -> Option<Constant> {
         ("unchecked_cast", a) => a.clone(),
         ("EnumName", Enum(ty, index)) => Str(member(ty, *index)?.0.clone()),
         ("EnumValue", Enum(ty, index)) => member(ty, *index)?.1.clone(),
+        (_, Str(text)) => return strings::unary(name, text),
+        (_, Complex(re, im)) => return complex::unary(name, (*re, *im)),
         _ => Float(function(name)?(real(a)?)),
     })
 }
@@ -181,9 +183,13 @@ fn binary(name: &str, overload: &str, a: &Constant, b: &Constant) -> Option<Cons
         }
         (Int(a), Int(b)) => ints(name, overload, *a, *b),
         (Bool(a), Bool(b)) => bools(name, *a, *b),
-        (Str(_), _) => strings(name, &[a.clone(), b.clone()]),
+        (Str(_), _) => strings::several(name, &[a.clone(), b.clone()]),
         (Device(_), Device(_)) | (Enum(..), Enum(..)) => equality(name, a == b),
-        (Complex(..), _) | (_, Complex(..)) => complexes(name, complex(a)?, complex(b)?),
+        (Float(_) | Int(_), Complex(re, im)) if name == "pow" && real(a)? > 0.0 => {
+            let (re, im) = complex::power_of_real(real(a)?, (*re, *im))?;
+            Some(Complex(re, im))
+        }
+        (Complex(..), _) | (_, Complex(..)) => complex::binary(name, complex(a)?, complex(b)?),
         (Int(_) | Float(_) | Bool(_), Int(_) | Float(_) | Bool(_)) if name == "Complex" => {
             Some(Complex(part(a)?, part(b)?))
         }
@@ -284,15 +290,6 @@ fn floats(name: &str, a: f64, b: f64) -> Option<Constant> {
     }))
 }
 
-fn complexes(name: &str, (a, b): (f64, f64), (c, d): (f64, f64)) -> Option<Constant> {
-    Some(match name {
-        "add" => Complex(a + c, b + d),
-        "sub" => Complex(a - c, b - d),
-        "mul" => Complex(a * c - b * d, a * d + b * c),
-        _ => return equality(name, a == c && b == d),
-    })
-}
-
 fn ternary(name: &str, a: &Constant, b: &Constant, c: &Constant) -> Option<Constant> {
     match (name, a, b, c) {
         ("__derive_index", Int(index), Int(start), Int(step)) => {
@@ -310,32 +307,8 @@ fn ternary(name: &str, a: &Constant, b: &Constant, c: &Constant) -> Option<Const
                 _ => 0,
             }))
         }
-        _ => strings(name, &[a.clone(), b.clone(), c.clone()]),
+        _ => strings::several(name, &[a.clone(), b.clone(), c.clone()]),
     }
-}
-
-fn strings(name: &str, arguments: &[Constant]) -> Option<Constant> {
-    Some(match (name, arguments) {
-        ("add", [Str(a), Str(b)]) => Str(format!("{a}{b}").into()),
-        ("eq" | "ne" | "lt" | "gt" | "le" | "ge", [Str(a), Str(b)]) => {
-            return ordering(name, Some(a.cmp(b)));
-        }
-        ("__contains__", [Str(a), Str(b)]) => Bool(a.contains(&**b)),
-        ("__getitem__" | "StringIndex", [Str(text), Int(index)]) => {
-            let index = if *index < 0 { index + text.len() as i64 } else { *index };
-            text_of(&[*text.as_bytes().get(usize::try_from(index).ok()?)?])?
-        }
-        ("strip", [Str(a), Str(b)]) => Str(a.trim_matches(|c| b.contains(c)).into()),
-        ("lstrip", [Str(a), Str(b)]) => Str(a.trim_start_matches(|c| b.contains(c)).into()),
-        ("rstrip", [Str(a), Str(b)]) => Str(a.trim_end_matches(|c| b.contains(c)).into()),
-        ("replace", [Str(a), Str(from), Str(to), Int(-1)]) if !from.is_empty() => {
-            Str(a.replace(&**from, to).into())
-        }
-        ("startswith", [Str(a), Str(b), Int(0), Int(-1)]) => Bool(a.starts_with(&**b)),
-        ("endswith", [Str(a), Str(b), Int(0), Int(-1)]) => Bool(a.ends_with(&**b)),
-        ("find", [Str(a), Str(b), Int(0), Int(-1)]) => Int(a.find(&**b).map_or(-1, |at| at as i64)),
-        _ => return None,
-    })
 }
 
 fn member(ty: &crate::Type, index: u32) -> Option<&(std::sync::Arc<str>, Constant)> {

@@ -238,6 +238,13 @@ impl Interpreter<'_> {
             let rest = self.iterate(&all)?.into_iter().skip(1).collect();
             return self.new_list(rest);
         }
+        if self.arena.class(function).is_some() {
+            // What calls of a class are given.
+            let function = self.attribute(function, "__init__")?;
+            let all = self.nested(|this| this.parameters(&function))?;
+            let rest = self.iterate(&all)?.into_iter().skip(1).collect();
+            return self.new_list(rest);
+        }
         let Some(function) = self.arena.function(function) else {
             return refuse("the signature of this is not known here");
         };

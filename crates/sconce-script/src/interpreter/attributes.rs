@@ -96,6 +96,7 @@ impl Interpreter<'_> {
                     let args = exception.args.clone();
                     self.new_tuple(args).map(Some)
                 }
+                "__traceback__" | "__cause__" | "__context__" => Ok(Some(Value::None)),
                 _ => Ok(None),
             },
             Cell::Partial(Partial { function, args, keywords, attributes }) => {
@@ -276,11 +277,42 @@ impl Interpreter<'_> {
             }
             _ => {}
         }
+        // A member of an enum that is a string, too.
+        let is_text = self.arena.class(&Value::Ref(class)).is_some_and(|class| {
+            class.kind == ClassKind::Enum
+                && class
+                    .order
+                    .iter()
+                    .any(|base| matches!(base, Value::Library(name) if &**name == "builtins.str"))
+        });
+        if is_text && builtins::has_method("str", name) {
+            let text = self.instance_attribute(id, "value")?.unwrap_or(Value::None);
+            return self.method_of_builtin(&text, name);
+        }
         if let Some(fallback) = self.member(class, "__getattr__") {
             let args = vec![value, Value::str(name)];
             return self.nested(|this| this.call(&fallback, args, Vec::new())).map(Some);
         }
         Ok(self.object_method(&value, name))
+    }
+
+    /// `object.__getattribute__(value, name)`: what it has without being asked by `__getattr__`.
+    pub(super) fn attribute_of_itself(&mut self, value: &Value, name: &str) -> Outcome<Value> {
+        if let Some(instance) = self.arena.instance(value) {
+            let class = instance.class;
+            if !instance.attributes.contains_key(name) && self.member(class, name).is_none() {
+                let found = self.object_method(value, name);
+                return match found {
+                    Some(found) => Ok(found),
+                    None => {
+                        let class = self.class_name(&Value::Ref(class));
+                        let message = format!("'{class}' object has no attribute '{name}'");
+                        self.raise("AttributeError", message)
+                    }
+                };
+            }
+        }
+        self.attribute(value, name)
     }
 
     /// What every object has from `object`.
@@ -471,6 +503,7 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Cell::Tensor(_) => self.set_tensor_attribute(id, name, new),
+            Cell::Exception(_) if name == "__traceback__" => Ok(()),
             Cell::Partial(partial) => {
                 partial.attributes.insert(name.into(), new);
                 Ok(())

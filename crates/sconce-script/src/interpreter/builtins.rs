@@ -717,6 +717,11 @@ impl Interpreter<'_> {
                 self.delete_plain_attribute(&value, &attribute)?;
                 Ok(Value::None)
             }
+            "__getattribute__" => {
+                let attribute = self.needed(&mut given, 1, "name")?;
+                let attribute = self.string(&attribute)?;
+                self.attribute_of_itself(&value, &attribute)
+            }
             "__repr__" | "__str__" => {
                 let name = self.type_name(&value);
                 self.new_str(format!("<{name} object>"))

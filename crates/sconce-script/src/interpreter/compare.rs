@@ -493,6 +493,9 @@ impl Interpreter<'_> {
             "builtins.NoneType" | "types.NoneType" => matches!(value, Value::None),
             "builtins.object" => true,
             "builtins.type" => self.is_class(value),
+            "enum.EnumMeta" | "enum.EnumType" => {
+                self.arena.class(value).is_some_and(|class| class.kind == ClassKind::Enum)
+            }
             "torch.Tensor" => matches!(cell, Some(Cell::Tensor(_))),
             "torch.nn.parameter.Parameter" => {
                 matches!(cell, Some(Cell::Tensor(tensor)) if tensor.is_parameter)

@@ -27,6 +27,7 @@ const INERT: &[&str] = &[
     "torch._jit_internal.unused",
     "torch.autograd.grad_mode.no_grad",
     "torch.enable_grad",
+    "torch.fx._symbolic_trace.wrap",
     "torch.fx.wrap",
     "torch.inference_mode",
     "torch.jit._overload",
@@ -57,6 +58,11 @@ const IGNORED: &[&str] = &[
     "warnings.filterwarnings",
     "warnings.warn",
 ];
+
+/// `keyword.kwlist`
+const KEYWORDS: &str = "False None True and as assert async await break class continue def del elif else except \
+                        finally for from global if import in is lambda nonlocal not or pass raise return try \
+                        while with yield";
 
 /// Questions about the process with one answer here.
 const ANSWERS: &[(&str, bool)] = &[
@@ -187,6 +193,26 @@ impl Interpreter<'_> {
                 };
                 self.new_tuple(items)?
             }
+            // Programs see no variables of the process.
+            "os.getenv" | "os.environ.get" if self.execution.is_none() => {
+                self.needed(given, 0, "key")?;
+                given.take(1, "default").unwrap_or(Value::None)
+            }
+            "builtins.__import__" | "importlib.import_module" => {
+                let name = self.needed(given, 0, "name")?;
+                let name = self.string(&name)?;
+                drop((given.rest(), given.named()));
+                self.module_on_path(&name)?
+            }
+            "keyword.iskeyword" => {
+                let text = self.needed(given, 0, "s")?;
+                let is_keyword = |text: &str| KEYWORDS.split(' ').any(|known| known == text);
+                Value::Bool(matches!(&text, Value::Str(text) if is_keyword(text)))
+            }
+            "traceback.format_exception" => {
+                drop((given.rest(), given.named()));
+                self.new_list(Vec::new())?
+            }
             "torch.is_tensor" => {
                 let value = self.needed(given, 0, "obj")?;
                 Value::Bool(self.arena.tensor(&value).is_some())
@@ -301,9 +327,59 @@ impl Interpreter<'_> {
                 }
                 total
             }
+            "math.comb" => {
+                let (n, k) = (self.needed(given, 0, "n")?, self.needed(given, 1, "k")?);
+                let (n, k) = (self.int(&n)?, self.int(&k)?);
+                match combinations(n, k) {
+                    Some(count) => Value::Int(count),
+                    None if n < 0 || k < 0 => {
+                        return self.raise("ValueError", "n and k must be non-negative integers");
+                    }
+                    None => return refuse("an int of more than 64 bits is not supported here"),
+                }
+            }
             "math.sqrt" | "numpy.sqrt" | "math.log2" | "math.fsum" | "math.isclose"
-            | "math.comb" | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
+            | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
                 self.call_math(name, given)?
+            }
+            "numpy.ones" | "numpy.zeros" => {
+                let shape = self.needed(given, 0, "shape")?;
+                let Value::Int(count) = shape else {
+                    return refuse(format!("{name} of more than one dimension"));
+                };
+                let count = usize::try_from(count).unwrap_or(0);
+                self.spend_items(count)?;
+                self.tensor_of(&vec![if name == "numpy.ones" { 1.0 } else { 0.0 }; count])?
+            }
+            "numpy.hanning" => {
+                let count = self.needed(given, 0, "M")?;
+                let count = self.int(&count)?.max(0);
+                self.spend_items(usize::try_from(count).unwrap_or(0))?;
+                let last = (count - 1) as f64;
+                let window = |at: i64| match count {
+                    1 => 1.0,
+                    _ => {
+                        0.5 + 0.5
+                            * (std::f64::consts::PI * (1 - count + 2 * at) as f64 / last).cos()
+                    }
+                };
+                self.tensor_of(&(0..count).map(window).collect::<Vec<f64>>())?
+            }
+            "numpy.atleast_1d" => {
+                let value = self.needed(given, 0, "x")?;
+                let items = match self.arena.cell(&value) {
+                    Some(Cell::List(_) | Cell::Tuple(_)) => self.iterate(&value)?,
+                    Some(Cell::Tensor(_)) => return Ok(Some(value)),
+                    _ => vec![value],
+                };
+                let list = self.new_list(items)?;
+                self.call_library("torch.tensor", vec![list], Vec::new())?
+            }
+            "numpy.any" | "numpy.all" => {
+                let value = self.needed(given, 0, "a")?;
+                let method = if name == "numpy.any" { "any" } else { "all" };
+                let found = self.tensor_method(&value, method, Vec::new(), Vec::new())?;
+                Value::Bool(self.truth(&found)?)
             }
             "numpy.linspace" => {
                 let start = self.needed(given, 0, "start")?.as_float().unwrap_or(0.0);
@@ -332,15 +408,7 @@ impl Interpreter<'_> {
                 drop((given.rest(), given.named()));
                 Value::library("typing.Any")
             }
-            "collections.namedtuple" if self.execution.is_some() => {
-                self.named_tuple_class(given)?
-            }
-            "collections.namedtuple" => {
-                return refuse(
-                    "collections.namedtuple is not supported in constructors; write a class that is \
-                     derived from typing.NamedTuple",
-                );
-            }
+            "collections.namedtuple" => self.named_tuple_class(given)?,
             "dataclasses.dataclass" => match given.take(0, "cls") {
                 Some(class) => self.make_data_class(&class)?,
                 None => {
@@ -648,4 +716,19 @@ impl Interpreter<'_> {
     pub(super) fn keyword(name: &str, value: Value) -> (Arc<str>, Value) {
         (name.into(), value)
     }
+}
+
+/// How many ways there are to choose `k` of `n`; `None` where that is no 64-bit int.
+fn combinations(n: i64, k: i64) -> Option<i64> {
+    if n < 0 || k < 0 {
+        return None;
+    }
+    if k > n {
+        return Some(0);
+    }
+    let mut count: i128 = 1;
+    for at in 0..i128::from(k.min(n - k)) {
+        count = count.checked_mul(i128::from(n) - at)? / (at + 1);
+    }
+    i64::try_from(count).ok()
 }

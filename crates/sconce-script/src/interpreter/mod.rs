@@ -31,6 +31,7 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 mod to_objects;
+mod top_level;
 mod value;
 
 use std::path::PathBuf;
@@ -51,6 +52,7 @@ use crate::objects;
 
 use control_flow::{Outcome, refuse};
 pub(crate) use execution::{Hubconf, Made, MadeObject};
+pub(crate) use top_level::{TopLevel, decorated_at_top, expression_at_top, name_at_top};
 
 use value::{Arena, Attributes, Cell, Id, Value};
 

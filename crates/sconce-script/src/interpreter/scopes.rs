@@ -77,6 +77,7 @@ impl Interpreter<'_> {
         match name {
             "__name__" => return Ok(Some(Value::Str(Arc::clone(&module.name)))),
             "NotImplemented" => return Ok(Some(Value::NotImplemented)),
+            "__import__" => return Ok(Some(Value::library("builtins.__import__"))),
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }

@@ -7,6 +7,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_kernels::Exporter;
 
+use super::classes::MIXED_IN;
 use super::control_flow::{Outcome, refuse};
 use super::value::{Cell, ClassKind, Code, Id, Value};
 use super::{Interpreter, MAX_NESTED};
@@ -193,6 +194,16 @@ impl Interpreter<'_> {
         let (class, attributes) = (Value::Ref(instance.class), instance.attributes.clone());
         let Some(of) = self.arena.class(&class) else { return refuse("no class") };
         let (source, kind) = (of.source.clone(), of.kind.clone());
+        // A member that is a number or a string, too, is one to PyTorch.
+        let is_plain = kind == ClassKind::Enum
+            && of.order.iter().any(|base| {
+                matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name)
+                    || matches!(&**name, "enum.IntEnum" | "enum.IntFlag" | "enum.StrEnum"))
+            });
+        if is_plain {
+            let value = self.attribute(&value, "value")?;
+            return self.lowered(to, &value);
+        }
         if kind == ClassKind::Enum {
             let name = self.attribute(&value, "name")?;
             return Ok(ObjectValue::Enum(source, self.string(&name)?));

@@ -238,6 +238,7 @@ const SOURCES: &[(&str, &str)] = &[
 const BUNDLED_SOURCES: &[(&str, &str)] = &[
     ("torch.nn.init", include_str!("../../builtins/torch/nn/init.py")),
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
+    ("torch.amp.autocast_mode", include_str!("python/torch/amp/autocast_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
     ("torch.functional", include_str!("../../builtins/torch/functional.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
@@ -340,6 +341,7 @@ pub(crate) fn canonical(name: &str) -> String {
         "torch.nn.Module" | "torch.nn.modules.Module" => "torch.nn.modules.module.Module".into(),
         "torch.nn.Parameter" => "torch.nn.parameter.Parameter".into(),
         "torch.no_grad" | "torch.autograd.no_grad" => "torch.autograd.grad_mode.no_grad".into(),
+        "torch.autocast" | "torch.amp.autocast" => "torch.amp.autocast_mode.autocast".into(),
         "torch.jit.is_tracing" => "torch.jit._trace.is_tracing".into(),
         "torch.jit.Final" | "torch._jit_internal.Final" | "typing_extensions.Final" => {
             "typing.Final".into()

@@ -191,22 +191,26 @@ impl ModuleLoader {
         })
     }
 
-    /// What a name is bound to where the library that it is imported from is not there.
-    fn fallback(&mut self, module: &Arc<Module>, name: &str, from: &str) -> Option<Object> {
-        if !library::is_foreign(from) {
-            return None;
-        }
-        let module = Arc::clone(module);
-        match module.fallbacks.get(name)? {
-            Binding::Function(def) => {
-                let def = Arc::clone(def);
-                Some(Object::Function(PyFunction { module, def }))
+    /// Whether a module could be imported: one of Python's, of the libraries known here, or one that a
+    /// folder has.
+    pub(crate) fn is_installed(&self, name: &str) -> bool {
+        let top = name.split('.').next().unwrap_or_default();
+        !library::is_foreign(top)
+            || top == "numpy"
+            || library::is_standard(top)
+            || library::is_loaded(top)
+            || self.modules.get(top).is_some_and(Option::is_some)
+            || file_in(&self.folders, top).is_some()
+            || self.folders.iter().any(|folder| folder.join(top).is_dir())
+    }
+
+    /// What a file binds a name to by itself, as far as its imports can be made.
+    fn binding<'m>(&self, module: &'m Module, name: &str) -> Option<&'m Binding> {
+        match module.fallbacks.get(name) {
+            Some(fallback) if !fallback.needs.iter().all(|name| self.is_installed(name)) => {
+                Some(&fallback.binding)
             }
-            Binding::Class(def) => {
-                let def = Arc::clone(def);
-                Some(Object::Class(PyClass { module, def }))
-            }
-            _ => None,
+            _ => module.bindings.get(name),
         }
     }
 
@@ -261,7 +265,7 @@ impl ModuleLoader {
                     return Ok(Some(Object::Library(dotted)));
                 }
             }
-            let Some(binding) = module.bindings.get(name.as_str()) else {
+            let Some(binding) = self.binding(&module, &name) else {
                 if let Some(found) = self.starred(&module, &name, seen)? {
                     return Ok(Some(found));
                 }
@@ -305,9 +309,6 @@ impl ModuleLoader {
                 return self.imported(&full).map(Some);
             }
             let Some(source) = self.module(&from)? else {
-                if let Some(fallback) = self.fallback(&module, &name, &from) {
-                    return Ok(Some(fallback));
-                }
                 return self.imported(&format!("{from}.{member}")).map(Some);
             };
             if !source.bindings.contains_key(member.as_str())

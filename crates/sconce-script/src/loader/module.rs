@@ -35,8 +35,8 @@ pub(crate) struct Module {
     pub(super) order: Vec<Arc<str>>,
     /// The modules whose names are all imported: `from a import *`.
     pub(super) stars: Vec<String>,
-    /// What names are bound to where the import that binds them fails: `except ImportError:`.
-    pub(super) fallbacks: FxHashMap<Arc<str>, Binding>,
+    /// What names are bound to where an import fails: `except ImportError:`.
+    pub(super) fallbacks: FxHashMap<Arc<str>, Fallback>,
     /// What follows the bindings of names and changes what they are bound to, in order.
     pub(super) changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
     /// The expression that is all of it.
@@ -63,6 +63,13 @@ pub(super) enum Binding {
     Value(Arc<py::Expr>),
     /// What a parameter is given.
     Given(Object),
+}
+
+/// What a name is bound to where one of some modules is not installed.
+#[derive(Debug, Clone)]
+pub(super) struct Fallback {
+    pub(super) binding: Binding,
+    pub(super) needs: Arc<[String]>,
 }
 
 impl Module {
@@ -303,35 +310,35 @@ impl Module {
                 }
             }
             py::Stmt::If(statement) => self.bind_if(statement),
-            py::Stmt::Try(statement) => {
-                // Functions and classes that stand in for what cannot be imported.
-                let mut defined: Vec<String> = Vec::new();
-                for handler in statement.handlers {
-                    let py::ExceptHandler::ExceptHandler(handler) = handler;
-                    defined.extend(handler.body.iter().filter_map(|statement| match statement {
-                        py::Stmt::FunctionDef(def) => Some(def.name.to_string()),
-                        py::Stmt::ClassDef(def) => Some(def.name.to_string()),
-                        _ => None,
-                    }));
-                    self.bind_all(handler.body);
-                }
-                let known = defined.into_iter().filter_map(|name| {
-                    let binding = self.bindings.get(name.as_str())?.clone();
-                    Some((name, binding))
-                });
-                let known: Vec<(String, Binding)> = known.collect();
-                self.bind_all(statement.body);
-                for (name, binding) in known {
-                    if matches!(self.bindings.get(name.as_str()), Some(Binding::From(..))) {
-                        self.fallbacks.insert(name.into(), binding);
-                    }
-                }
-                self.bind_all(statement.orelse);
-                self.bind_all(statement.finalbody);
-            }
+            py::Stmt::Try(statement) => self.bind_try(statement),
             py::Stmt::With(statement) => self.bind_all(statement.body),
             _ => {}
         }
+    }
+
+    /// A `try` goes well, but for names that its handler binds where what it imports is not installed.
+    fn bind_try(&mut self, statement: py::StmtTry) {
+        let needs: Arc<[String]> = statement.body.iter().flat_map(imported_modules).collect();
+        let mut known = Vec::new();
+        for handler in statement.handlers {
+            let py::ExceptHandler::ExceptHandler(handler) = handler;
+            let is_for_imports = catches_imports(handler.type_.as_deref());
+            let names: Vec<String> = handler.body.iter().flat_map(defined_names).collect();
+            self.bind_all(handler.body);
+            if !is_for_imports || needs.is_empty() {
+                continue;
+            }
+            known.extend(names.into_iter().filter_map(|name| {
+                let binding = self.bindings.get(name.as_str())?.clone();
+                Some((name, Fallback { binding, needs: Arc::clone(&needs) }))
+            }));
+        }
+        self.bind_all(statement.body);
+        self.bind_all(statement.orelse);
+        for (name, fallback) in known {
+            self.fallbacks.insert(name.into(), fallback);
+        }
+        self.bind_all(statement.finalbody);
     }
 
     fn bind_if(&mut self, statement: py::StmtIf) {
@@ -339,14 +346,18 @@ impl Module {
             matches!(test, py::Expr::Compare(compare)
                 if matches!(&*compare.left, py::Expr::Name(name) if name.id == "__name__"))
         };
-        let is_checking = matches!(
-            dotted(&statement.test).as_deref(),
-            Some("TYPE_CHECKING" | "typing.TYPE_CHECKING")
-        );
+        let is_checking = dotted(&statement.test)
+            .is_some_and(|name| name.rsplit('.').next() == Some("TYPE_CHECKING"));
         // No device but the CPU is there.
         let asks_for_device = matches!(&*statement.test, py::Expr::Call(call)
             if dotted(&call.func).is_some_and(|name| name.ends_with(".is_available")));
-        let is_false = is_main(&statement.test) && &*self.name != "__main__" || asks_for_device;
+        // Programs see no variables of the process.
+        let asks_for_variable = matches!(&*statement.test, py::Expr::Compare(compare)
+            if *compare.ops == [py::CmpOp::In]
+                && compare.comparators.first().and_then(dotted).is_some_and(|name| name == "os.environ"));
+        let is_false = is_main(&statement.test) && &*self.name != "__main__"
+            || asks_for_device
+            || asks_for_variable;
         if !is_checking && !is_false {
             // What holds otherwise counts for the names that this does not bind.
             for clause in statement.elif_else_clauses {
@@ -491,6 +502,48 @@ impl Module {
     /// The signatures that a function is overloaded with.
     pub(crate) fn overloads(&self, name: &str) -> &[Arc<py::StmtFunctionDef>] {
         self.overloads.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The modules that a statement imports, those of its own package aside.
+fn imported_modules(statement: &py::Stmt) -> Vec<String> {
+    match statement {
+        py::Stmt::Import(import) => {
+            import.names.iter().map(|alias| alias.name.to_string()).collect()
+        }
+        py::Stmt::ImportFrom(import) if import.level == 0 => {
+            import.module.iter().map(ToString::to_string).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a handler is for imports that fail.
+fn catches_imports(caught: Option<&py::Expr>) -> bool {
+    match caught {
+        None => true,
+        Some(py::Expr::Tuple(several)) => several.elts.iter().any(|one| catches_imports(Some(one))),
+        Some(one) => matches!(
+            dotted(one).as_deref(),
+            Some("ImportError" | "ModuleNotFoundError" | "Exception" | "BaseException")
+        ),
+    }
+}
+
+/// The names that a statement binds to a function, a class or a value.
+fn defined_names(statement: &py::Stmt) -> Vec<String> {
+    match statement {
+        py::Stmt::FunctionDef(def) => vec![def.name.to_string()],
+        py::Stmt::ClassDef(def) => vec![def.name.to_string()],
+        py::Stmt::Assign(assign) => assign
+            .targets
+            .iter()
+            .filter_map(|target| Some(target.as_name_expr()?.id.to_string()))
+            .collect(),
+        py::Stmt::AnnAssign(assign) if assign.value.is_some() => {
+            assign.target.as_name_expr().map(|name| name.id.to_string()).into_iter().collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ use sconce_ir::{Constant, Type, Unit};
 
 use super::{Python, opaque};
 use crate::frontend::dotted;
+use crate::interpreter::{TopLevel, expression_at_top, name_at_top};
 use crate::library;
 use crate::loader::{Module, Object};
 
@@ -138,6 +139,13 @@ impl Value {
         }
     }
 
+    fn as_complex(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Constant(Constant::Complex(re, im)) => Some((*re, *im)),
+            other => other.as_float().map(|re| (re, 0.0)),
+        }
+    }
+
     fn as_int(&self) -> Option<i64> {
         match self {
             Self::Constant(Constant::Int(value)) => Some(*value),
@@ -200,6 +208,10 @@ impl Python {
         match self.known_value(unit, &scope, expression, 0)? {
             Some(value) => Ok(value),
             None => {
+                let known = expression_at_top(&mut self.loader, &scope, expression);
+                if let Some(value) = known.ok().flatten().and_then(|known| plain(&known)) {
+                    return Ok(value);
+                }
                 let message = "the value of this expression is not known before the program runs";
                 Err(Error::new(message, scope.place(expression)))
             }
@@ -215,24 +227,7 @@ impl Python {
         is_member: bool,
     ) -> Result<Option<Global>, Error> {
         if let Some(value) = self.known_value(unit, module, expression, 0)? {
-            let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
-            return match constant {
-                Some(Constant::None) if !is_member => Ok(None),
-                Some(value @ (Constant::Enum(..) | Constant::Tuple(_, Some(_)))) => {
-                    Ok(Some(Global::Constant(value)))
-                }
-                Some(
-                    value @ (Constant::Int(_)
-                    | Constant::Float(_)
-                    | Constant::Bool(_)
-                    | Constant::Complex(..)
-                    | Constant::Str(_)
-                    | Constant::Device(_)
-                    | Constant::None
-                    | Constant::Tuple(..)),
-                ) if is_member => Ok(Some(Global::Constant(value))),
-                _ => Ok(Some(opaque(value.type_name()))),
-            };
+            return Ok(value_global(&value, is_member));
         }
         if let Some(object) = self.loader.object(module, expression)?
             && !matches!(object, Object::Value(..))
@@ -246,11 +241,50 @@ impl Python {
             Some(_) => return Ok(Some(opaque("type"))),
             None => {}
         }
-        let message = format!(
-            "'{}' is made by Python code, which is not run here",
-            expression_text(module, expression)
-        );
-        Err(Error::without_range(message))
+        let what = expression_text(module, expression);
+        match expression_at_top(&mut self.loader, module, expression) {
+            Ok(Some(known)) => self.top_level(unit, known, is_member),
+            Ok(None) => Err(Error::without_range(format!(
+                "'{what}' is made by Python code, and is no value that programs have"
+            ))),
+            Err(error) => Err(Error::without_range(format!(
+                "'{what}' is made by Python code, which cannot be run here: {}",
+                error.message()
+            ))),
+        }
+    }
+
+    /// What a name means that statements bind of which plain assignments are no part:
+    /// `fft, _ = optional_import("torch.fft")`.
+    pub(super) fn bound_by_statements(
+        &mut self,
+        unit: &mut Unit,
+        module: &Arc<Module>,
+        name: &str,
+    ) -> Result<Option<Global>, Error> {
+        if module.changes(name).is_empty() || module.binds(name) {
+            return Ok(None);
+        }
+        match name_at_top(&mut self.loader, module, name) {
+            Ok(Some(known)) => self.top_level(unit, known, false),
+            Ok(None) => Ok(None),
+            Err(error) => Err(Error::without_range(format!(
+                "'{name}' is made by Python code, which cannot be run here: {}",
+                error.message()
+            ))),
+        }
+    }
+
+    fn top_level(
+        &mut self,
+        unit: &mut Unit,
+        known: TopLevel,
+        is_member: bool,
+    ) -> Result<Option<Global>, Error> {
+        match known {
+            TopLevel::Object(object) => self.global(unit, object, is_member),
+            other => Ok(plain(&other).and_then(|value| value_global(&value, is_member))),
+        }
     }
 
     /// `boolean_dispatch(…)`: one of two functions.
@@ -443,6 +477,44 @@ impl Python {
     }
 }
 
+/// What a value means in a program. None at the top of a file is nothing there.
+fn value_global(value: &Value, is_member: bool) -> Option<Global> {
+    let constant = value.plain_type().and_then(|ty| value.as_constant(&ty));
+    match constant {
+        Some(Constant::None) if !is_member => None,
+        Some(value @ (Constant::Enum(..) | Constant::Tuple(_, Some(_)))) => {
+            Some(Global::Constant(value))
+        }
+        Some(
+            value @ (Constant::Int(_)
+            | Constant::Float(_)
+            | Constant::Bool(_)
+            | Constant::Complex(..)
+            | Constant::Str(_)
+            | Constant::Device(_)
+            | Constant::None
+            | Constant::Tuple(..)),
+        ) if is_member => Some(Global::Constant(value)),
+        _ => Some(opaque(value.type_name())),
+    }
+}
+
+/// A value that code at the top of a file has made; `None` for what has no constant.
+fn plain(known: &TopLevel) -> Option<Value> {
+    let all = |items: &[TopLevel]| -> Option<Vec<Value>> { items.iter().map(plain).collect() };
+    Some(match known {
+        TopLevel::Object(_) => return None,
+        TopLevel::None => Value::Constant(Constant::None),
+        TopLevel::Bool(value) => Value::Constant(Constant::Bool(*value)),
+        TopLevel::Int(value) => Value::Constant(Constant::Int(*value)),
+        TopLevel::Float(value) => Value::Constant(Constant::Float(*value)),
+        TopLevel::Complex(re, im) => Value::Constant(Constant::Complex(*re, *im)),
+        TopLevel::Str(text) => Value::Constant(Constant::Str(Arc::clone(text))),
+        TopLevel::Tuple(items) => Value::Tuple(all(items)?),
+        TopLevel::List(items) => Value::List(all(items)?),
+    })
+}
+
 fn expression_text(module: &Arc<Module>, expression: &py::Expr) -> String {
     let place = module.place(expression);
     let text = place.source.text();
@@ -483,12 +555,20 @@ fn binary_value(op: py::Operator, left: &Value, right: &Value) -> Option<Value> 
             py::Operator::BitAnd => left & right,
             py::Operator::BitXor => left ^ right,
             py::Operator::Pow if right >= 0 => left.checked_pow(u32::try_from(right).ok()?)?,
+            py::Operator::Pow if left != 0 => {
+                return Some(Value::Constant(Constant::Float((left as f64).powf(right as f64))));
+            }
             py::Operator::Div if right != 0 => {
                 return Some(Value::Constant(Constant::Float(left as f64 / right as f64)));
             }
             _ => return None,
         };
         return Some(Value::Constant(Constant::Int(value)));
+    }
+    if let (Value::Constant(Constant::Complex(..)), _)
+    | (_, Value::Constant(Constant::Complex(..))) = (left, right)
+    {
+        return complex_value(op, left.as_complex()?, right.as_complex()?);
     }
     let (left, right) = (left.as_float()?, right.as_float()?);
     Some(Value::Constant(Constant::Float(match op {
@@ -499,4 +579,15 @@ fn binary_value(op: py::Operator, left: &Value, right: &Value) -> Option<Value> 
         py::Operator::Pow => left.powf(right),
         _ => return None,
     })))
+}
+
+/// What Python gives for complex numbers; powers and quotients are not here.
+fn complex_value(op: py::Operator, (a, b): (f64, f64), (c, d): (f64, f64)) -> Option<Value> {
+    let (re, im) = match op {
+        py::Operator::Add => (a + c, b + d),
+        py::Operator::Sub => (a - c, b - d),
+        py::Operator::Mult => (a * c - b * d, a * d + b * c),
+        _ => return None,
+    };
+    Some(Value::Constant(Constant::Complex(re, im)))
 }

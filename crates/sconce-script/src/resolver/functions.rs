@@ -11,7 +11,8 @@ use sconce_syntax::ast::Def;
 
 use super::{MAX_PENDING, Python};
 use crate::frontend::{self, Body, Shape};
-use crate::loader::{Module, PyFunction};
+use crate::interpreter::{TopLevel, decorated_at_top};
+use crate::loader::{Module, Object, PyFunction};
 use crate::snippet::Snippet;
 
 /// What a function's decorators make of it.
@@ -33,6 +34,19 @@ fn is_dropped(decorator: &py::Decorator) -> bool {
     call.arguments.keywords.iter().any(|keyword| {
         matches!(keyword.arg.as_deref(), Some("drop" | "drop_on_export")) && is_true(&keyword.value)
     })
+}
+
+fn cannot_decorate(
+    function: &PyFunction,
+    decorator: &py::Decorator,
+    name: &str,
+    why: &str,
+) -> Error {
+    let message = format!(
+        "'{}' is decorated with '{name}', Python code that cannot be followed here: {why}",
+        function.name()
+    );
+    Error::new(message, function.module.place(decorator))
 }
 
 impl Decorated {
@@ -198,6 +212,7 @@ impl Python {
                 "ignore" if is_dropped(decorator) => how = Decorated::Unused,
                 "ignore" => how = Decorated::Ignored,
                 "_drop" if name.starts_with("torch") => how = Decorated::Unused,
+                "wrap" if name.starts_with("torch.fx") => {}
                 "script"
                 | "script_if_tracing"
                 | "export"
@@ -210,16 +225,39 @@ impl Python {
                 "staticmethod" | "classmethod" | "property" | "setter" | "abstractmethod" => {}
                 "wraps" | "lru_cache" | "cache" if name.starts_with("functools") => {}
                 "deprecated" => {}
+                _ if function.module.own_function(function.name()).is_some() => {
+                    self.check_unchanged(function, decorator, &name)?;
+                    // The others have run with it.
+                    return Ok(how);
+                }
                 _ => {
-                    let message = format!(
-                        "'{}' is decorated with '{name}', Python code that cannot be run here",
-                        function.name()
-                    );
-                    return Err(Error::new(message, function.module.place(decorator)));
+                    return Err(cannot_decorate(
+                        function,
+                        decorator,
+                        &name,
+                        "it is no function of a file's top",
+                    ));
                 }
             }
         }
         Ok(how)
+    }
+
+    /// Whether the decorators of a function at the top of a file give back the function itself.
+    fn check_unchanged(
+        &mut self,
+        function: &PyFunction,
+        decorator: &py::Decorator,
+        name: &str,
+    ) -> Result<(), Error> {
+        let why = match decorated_at_top(&mut self.loader, function) {
+            Ok(Some(TopLevel::Object(Object::Function(made)))) if made.key() == function.key() => {
+                return Ok(());
+            }
+            Ok(_) => "it gives something other than the function".to_owned(),
+            Err(error) => error.message().to_owned(),
+        };
+        Err(cannot_decorate(function, decorator, name, &why))
     }
 
     /// A function of the unit, compiled now if it has not been.

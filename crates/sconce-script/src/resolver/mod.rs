@@ -131,6 +131,10 @@ impl Python {
                     )));
                 }
                 match library::global(&name) {
+                    // The one number that PyTorch knows again, by the object that it is.
+                    Some(infinity) if matches!(name.as_str(), "math.inf" | "torch.inf") => {
+                        Ok(Some(infinity))
+                    }
                     // A variable of Python, even if it is imported.
                     Some(Global::Constant(value)) if !is_member => {
                         let is_float = matches!(value, Constant::Float(_));
@@ -178,7 +182,7 @@ impl Resolver for Python {
         let scope = Arc::clone(&self.scope);
         match self.loader.lookup(&scope, name)? {
             Some(object) => self.global(unit, object, false),
-            None => Ok(None),
+            None => self.bound_by_statements(unit, &scope, name),
         }
     }
 

@@ -13,6 +13,9 @@ use crate::loader::{Module, PyClass};
 pub(in super::super) const PLAIN: &[&str] =
     &["builtins.type", "abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"];
 
+/// What the file of a class is called that is in none.
+const MADE: &str = "<made>";
+
 impl Interpreter<'_> {
     /// The metaclass that a class statement names, unless it adds nothing.
     pub(in super::super) fn metaclass(&mut self, value: &Value) -> Outcome<Option<Id>> {
@@ -236,10 +239,15 @@ impl Interpreter<'_> {
         if !is_name {
             return refuse(format!("a class called '{name}' is not supported here"));
         }
-        let repository = &self.execution()?.repository;
-        let path = repository.folder.join(super::HUBCONF).display().to_string();
+        let path = match &self.execution {
+            Some(execution) => {
+                execution.repository.folder.join(super::HUBCONF).display().to_string()
+            }
+            None => MADE.to_owned(),
+        };
         let text = format!("class {name}:\n    pass\n");
-        let module = Module::parse(super::HUBCONF, &path, text, false)?;
+        let name_of_file = if self.execution.is_some() { super::HUBCONF } else { MADE };
+        let module = Module::parse(name_of_file, &path, text, false)?;
         // Names at the top of the file stay what they are: this is not part of it.
         let module = Arc::new(module.with_key(format!("<class {}>", self.arena.len())));
         match module.own_class(name).cloned() {
