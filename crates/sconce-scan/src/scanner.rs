@@ -287,7 +287,7 @@ impl Job<'_> {
                 if kind == FileKind::Legacy {
                     self.after_storages(checkpoint, &files[0]);
                 }
-                if kind == FileKind::MobileFlatbuffer {
+                if checkpoint.format() == FileKind::MobileFlatbuffer {
                     let reason = "bytecode for the interpreter of mobile devices, which is not looked at: the source \
                                   beside it is";
                     self.sink.add(Finding::new(Rule::OtherFormat, "", reason));

@@ -133,7 +133,7 @@ fn what_python_alone_can_do_is_refused_in_words() {
              return E.A.name\n",
             "Could not unify type list",
         ),
-        ("def g(): return g()\nh = g()\ndef f(x: Tensor):\n    return h(x)\n", "not run here"),
+        ("def g(): return g()\nh = g()\ndef f(x: Tensor):\n    return h(x)\n", "nest too deeply"),
     ];
     for (main, words) in cases {
         let error = compiled(&[("main.py", main)]).unwrap_err();

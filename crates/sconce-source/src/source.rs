@@ -388,18 +388,21 @@ mod tests {
     #[test]
     fn every_mode_reads_the_same() {
         let path = std::env::temp_dir().join(format!("sconce-source-{}", std::process::id()));
-        fs::write(&path, b"some bytes").unwrap();
         let modes = [MapMode::Private, MapMode::Shared, MapMode::CopyOnWrite, MapMode::Off];
-        for mode in modes {
+        let lengths = [10, READ_SMALL as usize, READ_SMALL as usize + 1];
+        for (mode, len) in modes.into_iter().flat_map(|mode| lengths.map(|len| (mode, len))) {
+            let bytes: Vec<u8> = (0..len).map(|index| index as u8).collect();
+            fs::write(&path, &bytes).unwrap();
             let source = Source::open_with(&path, mode).unwrap();
-            assert_eq!(source.bytes().unwrap(), b"some bytes", "{mode:?}");
+            assert_eq!(source.bytes().unwrap(), bytes, "{mode:?}");
             let network = network::file_system(&File::open(&path).unwrap()).is_some();
             let mapped = match mode {
-                MapMode::Private | MapMode::CopyOnWrite => !network,
+                MapMode::Private => !network && len > READ_SMALL as usize,
+                MapMode::CopyOnWrite => !network,
                 MapMode::Shared => true,
                 MapMode::Off => false,
             };
-            assert_eq!(source.is_mapped(), mapped, "{mode:?}");
+            assert_eq!(source.is_mapped(), mapped, "{mode:?} of {len} bytes");
         }
         fs::remove_file(&path).unwrap();
     }

@@ -110,6 +110,6 @@ fn registered_operators_are_operators() {
         session.call("forward", &[x.clone().into()]).unwrap_err().to_string()
     };
     assert!(failure("fails").contains("RuntimeError: no [2] today"), "{}", failure("fails"));
-    let lies = failure("lies");
+    let lies = failure("wrong");
     assert!(lies.contains("my_library::lies gave int, which its schema does not"), "{lies}");
 }

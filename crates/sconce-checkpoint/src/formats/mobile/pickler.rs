@@ -87,11 +87,12 @@ impl<'a> Pickler<'a> {
         mut self,
         values: impl Iterator<Item = Result<u32, Error>>,
     ) -> Result<(Vec<u8>, BTreeMap<u32, DType>), Error> {
-        let mut tasks = vec![Task::Bytes(vec![b't'])];
-        for value in values.collect::<Result<Vec<_>, _>>()?.into_iter().rev() {
-            tasks.push(Task::Value(value));
-        }
-        tasks.push(Task::Bytes(vec![b'(']));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let (start, end) =
+            if values.is_empty() { (vec![b')'], vec![]) } else { (vec![b'('], vec![b't']) };
+        let mut tasks = vec![Task::Bytes(end)];
+        tasks.extend(values.into_iter().rev().map(Task::Value));
+        tasks.push(Task::Bytes(start));
         self.run(tasks)?;
         self.out.push(b'.');
         Ok((self.out, self.used))
