@@ -70,9 +70,9 @@ pub fn transducer_loss(
             "target_lengths must be 1-D",
         ),
     ] {
-        match tensor.sizes() {
-            &[count] if count == batch => {}
-            &[_] => return fail(what),
+        match *tensor.sizes() {
+            [count] if count == batch => {}
+            [_] => return fail(what),
             _ => return fail(dims),
         }
     }

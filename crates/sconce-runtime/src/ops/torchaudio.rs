@@ -9,8 +9,11 @@ use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, OperatorError>;
 
-/// What computes each, by full name.
-pub(crate) const FUNCTIONS: &[(&str, fn(&OperatorArgs<'_>) -> Result)] = &[
+/// What computes an operator.
+type Function = fn(&OperatorArgs<'_>) -> Result;
+
+/// The functions, by full name.
+pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("torchaudio::_lfilter_core_loop", |args| {
         let output = args.tensor(2)?;
         kernels::lfilter_loop(args.tensor(0)?, args.tensor(1)?, output)?;
