@@ -3,7 +3,7 @@
 //! It runs functions and classes of files along the path, with the built-in types and what
 //! constructors use of the libraries. Nothing of the machine can be reached from it, and what it may
 //! spend is bounded. Tensors are computed by TorchScript programs made of single calls
-//! (`tensor_operators.rs`); the numbers of random ones are not made up: they are not known until a state
+//! (`tensors/programs.rs`); the numbers of random ones are not made up: they are not known until a state
 //! dict gives them. What Python has and this has not is an error that names it, with its line.
 
 mod arguments;
@@ -26,7 +26,6 @@ mod scopes;
 mod state_dict;
 mod statements;
 mod strings;
-mod tensor_operators;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -112,7 +111,7 @@ pub(super) struct Interpreter<'w> {
     definitions: FxHashMap<(Arc<str>, u32), Value>,
     /// Nested functions, classes and lambdas, by file and place.
     texts: FxHashMap<(Arc<str>, u32), Text>,
-    programs: tensor_operators::Programs,
+    programs: tensors::programs::Programs,
     /// Which families of tensors have numbers that are known.
     known: Vec<bool>,
     /// Dicts that are the attributes of objects: what is written to them is written to the objects.
@@ -168,7 +167,7 @@ impl<'w> Interpreter<'w> {
             open: FxHashSet::default(),
             definitions: FxHashMap::default(),
             texts: FxHashMap::default(),
-            programs: tensor_operators::Programs::default(),
+            programs: tensors::programs::Programs::default(),
             known: Vec::new(),
             dicts_of_instances: FxHashMap::default(),
             metadata_of_dicts: FxHashMap::default(),

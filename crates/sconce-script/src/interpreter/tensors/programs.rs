@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 use sconce_runtime::{IValue, Limits, Options, Session};
 
-use super::Interpreter;
-use super::control_flow::{Outcome, refuse};
-use super::value::Value;
+use crate::interpreter::Interpreter;
+use crate::interpreter::control_flow::{Outcome, refuse};
+use crate::interpreter::value::Value;
 use crate::script::ScriptOptions;
 
 /// How many different calls may be compiled.
@@ -18,22 +18,26 @@ const LIMITS: (u64, usize) = (1 << 16, 1 << 32);
 
 /// The programs that have been compiled, by their text.
 #[derive(Default)]
-pub(super) struct Programs {
+pub(in crate::interpreter) struct Programs {
     sessions: FxHashMap<String, Session>,
 }
 
 /// A program in the making: its text, and what it is called with.
 #[derive(Default)]
-pub(super) struct Program {
+pub(in crate::interpreter) struct Program {
     types: Vec<String>,
     arguments: Vec<IValue>,
     /// The tensors among the arguments.
-    pub(super) tensors: Vec<Value>,
+    pub(in crate::interpreter) tensors: Vec<Value>,
 }
 
 impl Program {
     /// The name of a new parameter.
-    pub(super) fn parameter(&mut self, ty: impl Into<String>, value: IValue) -> String {
+    pub(in crate::interpreter) fn parameter(
+        &mut self,
+        ty: impl Into<String>,
+        value: IValue,
+    ) -> String {
         self.types.push(ty.into());
         self.arguments.push(value);
         format!("a{}", self.types.len() - 1)
@@ -52,7 +56,11 @@ impl Program {
 
 impl Interpreter<'_> {
     /// Runs the statements of a program.
-    pub(super) fn run_program(&mut self, program: &Program, body: &str) -> Outcome<IValue> {
+    pub(in crate::interpreter) fn run_program(
+        &mut self,
+        program: &Program,
+        body: &str,
+    ) -> Outcome<IValue> {
         let text = program.text(body);
         if !self.programs.sessions.contains_key(&text) {
             if self.programs.sessions.len() >= MAX_PROGRAMS {
@@ -84,7 +92,7 @@ impl Interpreter<'_> {
     }
 
     /// An argument as text of a program.
-    pub(super) fn program_argument(
+    pub(in crate::interpreter) fn program_argument(
         &mut self,
         program: &mut Program,
         value: &Value,
@@ -119,7 +127,7 @@ impl Interpreter<'_> {
         }
         let is_list = self.arena.list(value).is_some()
             || self.arena.tuple(value).is_some()
-            || matches!(self.arena.cell(value), Some(super::value::Cell::Range(..)));
+            || matches!(self.arena.cell(value), Some(crate::interpreter::value::Cell::Range(..)));
         if !is_list {
             let message = format!("a {} cannot be passed to torch here", self.type_name(value));
             return refuse(message);
@@ -170,7 +178,7 @@ impl Interpreter<'_> {
     }
 
     /// What a program gives, as a value.
-    pub(super) fn program_result(
+    pub(in crate::interpreter) fn program_result(
         &mut self,
         program: &Program,
         result: IValue,

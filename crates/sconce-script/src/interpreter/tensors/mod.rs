@@ -3,15 +3,17 @@
 //! What is random, or was never set, has sizes and a dtype but no numbers: it holds zeros that
 //! nobody is shown. Tensors over one storage have one family, and a family is known or is not.
 
+pub(super) mod programs;
+
 use sconce_kernels::Tensor;
 use sconce_runtime::IValue;
 use sconce_tensor::DType;
 
 use super::arguments::Keywords;
 use super::control_flow::{Outcome, refuse};
-use super::tensor_operators::Program;
 use super::value::{Cell, Id, TensorCell, Value};
 use super::{Attributes, Interpreter};
+use programs::Program;
 use sconce_ir::operators;
 
 /// Functions whose numbers are not known, and what is called in their place: random numbers need
