@@ -149,6 +149,8 @@ def main():
 
         # Sample inputs are of classes that were those of the main program when they were pickled.
         sys.modules["__main__"].Pair, sys.modules["__main__"].Point = programs.Pair, programs.Point
+        # And are so again where PyTorch pickles them once more.
+        programs.Pair.__module__ = programs.Point.__module__ = "__main__"
 
     def count(what, name, problem):
         good = counts.setdefault(what, [0, 0])
