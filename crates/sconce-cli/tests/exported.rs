@@ -269,6 +269,7 @@ fn weights_are_replaced_and_the_program_kept() {
         (vec!["--weights", "../../examples/digits.ckpt"], "is not a tensor"),
         (vec!["--weights", &state, "--take", "absent"], "absent"),
         (vec!["--weights", &state, "--rename", "a=b"], "cannot be used with"),
+        (vec!["--weights", &state, "--protocol", "4"], "--protocol is for checkpoints"),
     ] {
         let run = sconce(&[&["edit", program, &refused], &args[..]].concat());
         assert!(matches!(run.code, 2 | 3) && run.err.contains(why), "{args:?}: {}", run.err);

@@ -226,6 +226,7 @@ fn replace_weights(
         let message = format!("a program is written, but '{}' does not say so", target.display());
         return Err(Failure::usage(message).help("end it in .pt2"));
     }
+    programs::no_saving_options(&args.saving)?;
     let (input, load) = (open::name(&args.input.file), &args.input.load);
     let archive = programs::archive(&args.input.file, load)?;
     let model = archive.model(load.model.as_deref());

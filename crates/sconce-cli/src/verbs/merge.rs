@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use sconce::checkpoint::{Checkpoint, Draft, StateDict};
+use sconce::checkpoint::StateDict;
 use sconce::export_program::ModelToWrite;
 use sconce::tensor::Tensor;
 use serde::Serialize;
@@ -16,9 +16,9 @@ use crate::error::{Failure, Outcome, Verdict};
 use crate::output::{self, Out, Progress, SCHEMA_VERSION, count};
 use crate::read::exported;
 use crate::read::open::{self, Say};
-use crate::select::pick;
 use crate::write::opaque_callables;
 use crate::write::programs::{self, EXPORT_SAVE};
+use crate::write::state_dict::{flat, taken};
 use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 
 /// `sconce merge`.
@@ -49,7 +49,7 @@ pub struct MergeArgs {
     #[command(flatten)]
     pub load: Load,
 }
-use crate::write::saving::{self, checkpoint_name, refused};
+use crate::write::saving::{self, checkpoint_name};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -132,6 +132,7 @@ fn merge_programs(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         let message = "--take is for state dicts: of a program all is taken";
         return Err(Failure::usage(message).help("--model NAME takes one model of each file"));
     }
+    programs::no_saving_options(&args.saving)?;
     let archives = args.files.iter().map(|file| Ok((file, programs::archive(file, &args.load)?)));
     let archives = archives.collect::<Result<Vec<_>, Failure>>()?;
     let (mut models, mut tensors) = (Vec::new(), 0);
@@ -175,35 +176,6 @@ fn merge_programs(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         output::remark(say.color, &line.plain(format!(": {held}")));
     }
     Ok(Outcome::Clean)
-}
-
-/// What is to be taken of a checkpoint.
-pub fn taken(checkpoint: &Checkpoint, take: Option<&str>) -> Result<Draft, Failure> {
-    let mut draft = Draft::new(checkpoint.root());
-    draft.take(take.unwrap_or_default()).map_err(refused)?;
-    Ok(draft)
-}
-
-/// The tensors of a state dict, which holds nothing else, in order.
-pub fn flat(draft: &Draft) -> Result<Vec<(String, Tensor)>, Failure> {
-    let root = draft.root();
-    let not_flat = |what: String| {
-        Failure::usage(what)
-            .note("this takes state dicts: dicts of names and tensors")
-            .help("--take NAME takes one that is inside; sconce tree --all shows what there is")
-    };
-    if root.as_dict().is_none() {
-        return Err(not_flat(format!("this holds {}, no dict", root.repr(40))));
-    }
-    let mut out = Vec::new();
-    for (key, value) in root.entries() {
-        let name =
-            key.as_str().ok_or_else(|| not_flat(format!("{} is not a name", key.repr(40))))?;
-        let tensor = pick::tensor_of(value);
-        let tensor = tensor.ok_or_else(|| not_flat(format!("'{name}' is not a tensor")))?;
-        out.push((name.to_owned(), tensor.clone()));
-    }
-    Ok(out)
 }
 
 /// Whether dtype, shape and every byte are equal.

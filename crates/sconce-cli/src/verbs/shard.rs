@@ -11,7 +11,6 @@ use sconce::checkpoint::{DictKind, Draft, StateDict};
 use sconce::tensor::Tensor;
 use serde::{Serialize, Serializer};
 
-use super::merge;
 use crate::arguments::reading::Input;
 use crate::arguments::saving::Saving;
 use crate::arguments::values::decimal_size;
@@ -20,6 +19,7 @@ use crate::output::{self, Out, Progress, SCHEMA_VERSION, count};
 use crate::read::open::{self, Say};
 use crate::write::atomic::{AtomicFile, cannot_write};
 use crate::write::file_set::{self, FileSet, Written};
+use crate::write::state_dict;
 use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 use crate::write::{opaque_callables, saving};
 
@@ -100,9 +100,9 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let checkpoint = open::checkpoint(&args.input, say)?;
     let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());
-    let draft = merge::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+    let draft = state_dict::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
     let draft = opaque_callables::checked(draft, args.saving.tensors_only, say).map_err(in_file)?;
-    let tensors = merge::flat(&draft).map_err(in_file)?;
+    let tensors = state_dict::flat(&draft).map_err(in_file)?;
     let tensors_in_all = tensors.len();
     let (shards, total_size) = split(tensors, args.max_size);
     if shards.len() > MOST {

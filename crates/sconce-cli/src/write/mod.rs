@@ -6,4 +6,5 @@ pub mod opaque_callables;
 pub mod overflow;
 pub mod programs;
 pub mod saving;
+pub mod state_dict;
 pub mod wrote;

@@ -7,11 +7,12 @@ use sconce::archive::archive_name;
 use sconce::export_program::{Archive, ModelToWrite, write_models};
 
 use crate::arguments::reading::Load;
+use crate::arguments::saving::Saving;
 use crate::error::Failure;
 use crate::read::exported;
 use crate::read::open::{self, Say};
-use crate::verbs::merge::{flat, taken};
 use crate::write::atomic::AtomicFile;
+use crate::write::state_dict::{flat, taken};
 
 /// How a file is called that `torch.export.save` would have written.
 pub const EXPORT_SAVE: &str = "zip, torch.export.save layout";
@@ -19,6 +20,16 @@ pub const EXPORT_SAVE: &str = "zip, torch.export.save layout";
 /// Whether a file is to be written that holds programs, by its name.
 pub fn is_program_name(target: &Path) -> bool {
     target.extension().is_some_and(|ending| ending == "pt2")
+}
+
+/// Refuses the flags of `torch.save`.
+pub fn no_saving_options(saving: &Saving) -> Result<(), Failure> {
+    match saving.given() {
+        Some(flag) => Err(Failure::usage(format!(
+            "{flag} is for checkpoints: a program is written as PyTorch does"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The archive of a file that is to be one.
