@@ -189,6 +189,18 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
     if !say.quiet {
         warn(&rows, say);
     }
+    report(args, target, rows, TORCH_SAVE, out, say)
+}
+
+/// Says what was changed and written, or would be.
+fn report(
+    args: &EditArgs,
+    target: Option<&Path>,
+    rows: Vec<Row<'_>>,
+    format: &str,
+    out: &mut Out,
+    say: Say,
+) -> Verdict {
     let written = !args.dry_run;
     if args.json {
         let (input, output) = (open::name(&args.input.file), target.map(Path::to_string_lossy));
@@ -208,7 +220,7 @@ pub fn run(args: &EditArgs, out: &mut Out, say: Say) -> Verdict {
             output::remark(say.color, &line);
         }
         if let Some(target) = target {
-            output::remark(say.color, &wrote(target, TORCH_SAVE));
+            output::remark(say.color, &wrote(target, format));
         }
     }
     Ok(Outcome::Clean)
@@ -248,28 +260,7 @@ fn replace_weights(
     if let Some(target) = file_to_write {
         programs::write(&[model], target, args.force)?;
     }
-    if args.json {
-        let output = target.map(Path::to_string_lossy);
-        out.json(&Document {
-            schema_version: SCHEMA_VERSION,
-            input: &input,
-            output: output.as_deref(),
-            written: !args.dry_run,
-            changes: rows,
-        })?;
-    } else if args.dry_run {
-        for row in &rows {
-            out.line(&row.line())?;
-        }
-    } else if !say.quiet {
-        for line in summary(&rows) {
-            output::remark(say.color, &line);
-        }
-        if let Some(target) = target {
-            output::remark(say.color, &wrote(target, EXPORT_SAVE));
-        }
-    }
-    Ok(Outcome::Clean)
+    report(args, target, rows, EXPORT_SAVE, out, say)
 }
 
 fn apply(draft: &mut Draft, args: &EditArgs) -> Result<Vec<Change>, Failure> {

@@ -105,6 +105,19 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         let progress = Progress::new("writing", 0, say.quiet || args.json);
         saving::write(state.root(), &args.output, args.force, &args.saving, &progress)?.commit()?;
     }
+    let held = format!(": {} of {}", count(tensors, "tensor"), count(files, "file"));
+    report(args, TORCH_SAVE, (tensors, equal), &held, out, say)
+}
+
+/// Says what was written, or would be: tensors, with the names that several files have, and what that is in words.
+fn report(
+    args: &MergeArgs,
+    format: &str,
+    (tensors, equal): (usize, Vec<String>),
+    held: &str,
+    out: &mut Out,
+    say: Say,
+) -> Verdict {
     let output = args.output.to_string_lossy();
     if args.json {
         out.json(&Document {
@@ -117,10 +130,9 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
         })?;
     } else if !say.quiet {
         let line = match args.dry_run {
-            true => would_write(&args.output, TORCH_SAVE),
-            false => wrote(&args.output, TORCH_SAVE),
+            true => would_write(&args.output, format),
+            false => wrote(&args.output, format),
         };
-        let held = format!(": {} of {}", count(tensors, "tensor"), count(files, "file"));
         output::remark(say.color, &line.plain(held));
     }
     Ok(Outcome::Clean)
@@ -157,25 +169,8 @@ fn merge_programs(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     if !args.dry_run {
         programs::write(&models, &args.output, args.force)?;
     }
-    let output = args.output.to_string_lossy();
-    if args.json {
-        out.json(&Document {
-            schema_version: SCHEMA_VERSION,
-            inputs: args.files.iter().map(|file| open::name(file)).collect(),
-            output: &output,
-            written: !args.dry_run,
-            tensors,
-            equal: Vec::new(),
-        })?;
-    } else if !say.quiet {
-        let line = match args.dry_run {
-            true => would_write(&args.output, EXPORT_SAVE),
-            false => wrote(&args.output, EXPORT_SAVE),
-        };
-        let held = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(", ");
-        output::remark(say.color, &line.plain(format!(": {held}")));
-    }
-    Ok(Outcome::Clean)
+    let names = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(", ");
+    report(args, EXPORT_SAVE, (tensors, Vec::new()), &format!(": {names}"), out, say)
 }
 
 /// Whether dtype, shape and every byte are equal.
