@@ -158,10 +158,10 @@ pub use sconce_kernel_core::implementation::take_choice;
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{
     Bool, Charge, CountingAllocator, DType, Dims, Element, Entered, Error, ErrorKind, Exporter,
-    Importer, Memory, MemoryFormat, Operand, Overlap, Quantizer, Result, ResultLayout, Scalar,
-    Storage, Tensor, c_format, can_cast, check_cast, contiguous_strides, cpp_type_name, dispatch,
-    int_repr, layout, lift_ceiling, per_tensor, promote_types, quantizer, result_type, set_ceiling,
-    size_text,
+    Importer, Memory, MemoryFormat, Operand, Overlap, PodElement, Quantizer, Result, ResultLayout,
+    Scalar, Storage, Tensor, c_format, can_cast, check_cast, contiguous_strides, cpp_type_name,
+    dispatch, int_repr, layout, lift_ceiling, per_tensor, promote_types, quantizer, result_type,
+    set_ceiling, size_text,
 };
 pub use shape::creation::{arange, eye, linspace, logspace, tril, triu};
 pub use shape::join::{cat, chunk, split, split_with_sizes, stack, unbind};

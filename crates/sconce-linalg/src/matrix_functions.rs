@@ -3,7 +3,7 @@
 use sconce_kernels::layout::wrap_dim;
 use sconce_kernels::{DType, Error, Result, Tensor, UnaryOp, eye, matmul, unary};
 
-use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
+use crate::dense::{Batch, Matrix, MatrixNumber, Out, by_number, check_float, check_square};
 use crate::lu::{inv, solve};
 
 /// `torch.linalg.matrix_power`.
@@ -63,7 +63,7 @@ pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
     })
 }
 
-fn exponential<T: Number>(mut a: Matrix<T>) -> Matrix<T> {
+fn exponential<T: MatrixNumber>(mut a: Matrix<T>) -> Matrix<T> {
     let n = a.rows;
     let norm = (0..n).map(|j| (0..n).map(|i| a[(i, j)].length()).sum::<f64>()).fold(0.0, f64::max);
     if n == 0 || !a.is_finite() {
