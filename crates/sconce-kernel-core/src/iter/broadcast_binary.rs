@@ -7,7 +7,7 @@ use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter::{self, Strided};
 use crate::parallel::{grain, partition};
-use crate::simd::dispatch::dispatch;
+use crate::simd::dispatch::dispatch_for;
 use crate::simd::map_slice::map_slice;
 use crate::vecmath::float_element::FloatElement;
 use crate::{PodElement, Result, Tensor};
@@ -96,7 +96,7 @@ fn row_of_pairs<T: PodElement, U: PodElement>(
     ys: &[T],
     f: impl Fn(T, T) -> U,
 ) {
-    dispatch(
+    dispatch_for::<T, U, _>(
         #[inline(always)]
         move || {
             for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {

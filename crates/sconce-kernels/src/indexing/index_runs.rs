@@ -9,7 +9,7 @@ use num_complex::Complex;
 use sconce_kernel_core::layout::shape::{contiguous_strides, wrap_dim};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::parallel::{grain, partition};
-use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::dispatch::{dispatch, dispatch_for};
 
 use crate::{Bool, DType, Dims, Error, PodElement, Result, Tensor};
 
@@ -351,7 +351,7 @@ impl IndexRuns {
                     let pairs = starts.iter().zip(&source[first..]);
                     pairs.for_each(|(&at, x)| one(&mut target[at as usize], x));
                 }
-                _ => dispatch(
+                _ => dispatch_for::<T, T, _>(
                     #[inline(always)]
                     || {
                         let runs = source[first * len..].chunks_exact(len);
