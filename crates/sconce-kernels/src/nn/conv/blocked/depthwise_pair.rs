@@ -8,7 +8,7 @@ use sconce_kernel_core::simd::lanes::Avx512;
 use sconce_kernel_core::simd::lanes::{LANES, Lanes};
 
 use super::activation::Activation;
-use super::tile::{activate, add_residual, compiled_for, for_each_index};
+use super::tile::{compiled_for, finish, for_each_index};
 
 /// Two rows of outputs of one block of channels, whose windows move by one and lie inside of the image.
 pub(super) struct DepthwisePair<'a> {
@@ -139,13 +139,13 @@ unsafe fn tile<V: Lanes, const P: usize, const K: usize>(
                 sums[1][p] = sums[1][p].fma(V::load(from.add((p + j) * LANES)), w);
             });
         }
-        for (r, mut sums) in sums.into_iter().enumerate() {
-            let residual = pair.residual[r].map(|from| from.as_ptr().add(at * LANES));
-            add_residual(residual, &mut sums);
-            activate(pair.activation, &mut sums);
-            let to = out[r].add(at * LANES);
+        for (r, sums) in sums.into_iter().enumerate() {
             for_each_index!(p < P, {
-                sums[p].store(to.add(p * LANES));
+                let mut value = sums[p];
+                if let Some(residual) = pair.residual[r] {
+                    value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
+                }
+                finish(pair.activation, value).store(out[r].add((at + p) * LANES));
             });
         }
     }

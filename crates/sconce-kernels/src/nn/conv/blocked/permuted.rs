@@ -10,7 +10,7 @@ use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
 use super::activation::Activation;
-use super::tile::{activate, add_residual, compiled_for, for_each_index};
+use super::tile::{compiled_for, finish, for_each_index};
 
 /// A row of outputs of one block of channels, in groups of as many channels.
 pub(super) struct PermutedRow<'a> {
@@ -159,11 +159,12 @@ unsafe fn tile<V: Lanes, const P: usize, const THREE: bool>(
                 weights = weights.add(width * LANES);
             }
         }
-        add_residual(row.residual.map(|from| from.as_ptr().add(at * LANES)), &mut sums);
-        activate(row.activation, &mut sums);
-        let to = out.as_mut_ptr().add(at * LANES);
         for_each_index!(p < P, {
-            sums[p].store(to.add(p * LANES));
+            let mut value = sums[p];
+            if let Some(residual) = row.residual {
+                value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
+            }
+            finish(row.activation, value).store(out.as_mut_ptr().add((at + p) * LANES));
         });
     }
 }

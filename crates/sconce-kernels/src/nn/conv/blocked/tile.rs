@@ -71,10 +71,15 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, _) => avx512::<2>(row, out, pixels),
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, _) => avx2(row, out, pixels),
+            (Level::Avx2, 1) => avx2::<1>(row, out, pixels),
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, _) => avx2::<2>(row, out, pixels),
             #[cfg(target_arch = "aarch64")]
-            (Level::Neon, _) => neon(row, out, pixels),
-            _ => portable(row, out, pixels),
+            (Level::Neon, 1) => neon::<1>(row, out, pixels),
+            #[cfg(target_arch = "aarch64")]
+            (Level::Neon, _) => neon::<2>(row, out, pixels),
+            (_, 1) => portable::<1>(row, out, pixels),
+            _ => portable::<2>(row, out, pixels),
         }
     }
 }
@@ -90,14 +95,13 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
     // SAFETY: the caller's.
     unsafe {
         match (row.run, row.step) {
-            (1, 1) => tiles::<Avx512, 1, 1, B, 14>(row, [0, B], out, pixels),
-            (1, 2) => tiles::<Avx512, 1, 2, B, 14>(row, [0, B], out, pixels),
-            (1, _) => tiles::<Avx512, 1, 0, B, 14>(row, [0, B], out, pixels),
-            (_, 16) => tiles::<Avx512, 16, 16, B, 14>(row, [0, B], out, pixels),
-            (_, 32) => tiles::<Avx512, 16, 32, B, 14>(row, [0, B], out, pixels),
-            _ => tiles::<Avx512, 16, 0, B, 14>(row, [0, B], out, pixels),
+            (1, 1) => tiles::<Avx512, 1, 1, B, B, 14>(row, 0, out, pixels),
+            (1, 2) => tiles::<Avx512, 1, 2, B, B, 14>(row, 0, out, pixels),
+            (1, _) => tiles::<Avx512, 1, 0, B, B, 14>(row, 0, out, pixels),
+            (_, 16) => tiles::<Avx512, 16, 16, B, B, 14>(row, 0, out, pixels),
+            (_, 32) => tiles::<Avx512, 16, 32, B, B, 14>(row, 0, out, pixels),
+            _ => tiles::<Avx512, 16, 0, B, B, 14>(row, 0, out, pixels),
         }
-        gates::<Avx512, B>(row, out, pixels);
     }
 }
 
@@ -105,18 +109,18 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
 /// As [`tiles`]; the CPU must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
     // SAFETY: the caller's.
-    unsafe { by_blocks::<Avx2>(row, out, pixels) }
+    unsafe { by_blocks::<Avx2, B>(row, out, pixels) }
 }
 
 /// # Safety
 /// As [`tiles`]; the CPU must have NEON.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-unsafe fn neon(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+unsafe fn neon<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
     // SAFETY: the caller's.
-    unsafe { by_blocks::<Neon>(row, out, pixels) }
+    unsafe { by_blocks::<Neon, B>(row, out, pixels) }
 }
 
 /// One block after the other. Three quarters of the registers, sixteen of AVX2 or twice as many, half as
@@ -126,38 +130,34 @@ unsafe fn neon(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
 /// As [`tiles`].
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-unsafe fn by_blocks<V: Lanes>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    let blocks = if out[1].is_empty() { 1 } else { 2 };
-    for (block, out) in out.into_iter().take(blocks).enumerate() {
-        let (out, weights) = ([out.as_mut_ptr()], [block, blocks]);
+unsafe fn by_blocks<V: Lanes, const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    for (block, out) in out.into_iter().take(B).enumerate() {
+        let out = [out.as_mut_ptr()];
         // SAFETY: the caller's.
         unsafe {
             match (row.run, row.step) {
-                (1, 1) => tiles::<V, 1, 1, 1, 6>(row, weights, out, pixels),
-                (1, 2) => tiles::<V, 1, 2, 1, 6>(row, weights, out, pixels),
-                (1, _) => tiles::<V, 1, 0, 1, 6>(row, weights, out, pixels),
-                (_, 16) => tiles::<V, 16, 16, 1, 6>(row, weights, out, pixels),
-                (_, 32) => tiles::<V, 16, 32, 1, 6>(row, weights, out, pixels),
-                _ => tiles::<V, 16, 0, 1, 6>(row, weights, out, pixels),
+                (1, 1) => tiles::<V, 1, 1, B, 1, 6>(row, block, out, pixels),
+                (1, 2) => tiles::<V, 1, 2, B, 1, 6>(row, block, out, pixels),
+                (1, _) => tiles::<V, 1, 0, B, 1, 6>(row, block, out, pixels),
+                (_, 16) => tiles::<V, 16, 16, B, 1, 6>(row, block, out, pixels),
+                (_, 32) => tiles::<V, 16, 32, B, 1, 6>(row, block, out, pixels),
+                _ => tiles::<V, 16, 0, B, 1, 6>(row, block, out, pixels),
             }
-            gates::<V, 1>(row, out, pixels);
         }
     }
 }
 
 /// # Safety
 /// As [`tiles`].
-unsafe fn portable(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    let blocks = if out[1].is_empty() { 1 } else { 2 };
-    for (block, out) in out.into_iter().take(blocks).enumerate() {
-        let (out, weights) = ([out.as_mut_ptr()], [block, blocks]);
+unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    for (block, out) in out.into_iter().take(B).enumerate() {
+        let out = [out.as_mut_ptr()];
         // SAFETY: the caller's.
         unsafe {
             match row.run {
-                1 => tiles::<Portable, 1, 0, 1, 2>(row, weights, out, pixels),
-                _ => tiles::<Portable, 16, 0, 1, 2>(row, weights, out, pixels),
+                1 => tiles::<Portable, 1, 0, B, 1, 2>(row, block, out, pixels),
+                _ => tiles::<Portable, 16, 0, B, 1, 2>(row, block, out, pixels),
             }
-            gates::<Portable, 1>(row, out, pixels);
         }
     }
 }
@@ -180,12 +180,13 @@ pub(super) use compiled_for;
 
 /// Does the same for every index below a number, written out: a loop over this many registers would
 /// be kept as a loop, and the registers in memory.
+/// The number is a constant, so that nothing is compiled for the indices beyond it.
 macro_rules! for_each_index {
     ($at:ident < $count:ident, $body:block) => {
         for_each_index!(@ $at, $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
     };
     (@ $at:ident, $count:ident, $body:block, $($index:literal)*) => {
-        $(if $index < $count {
+        $(if const { $index < $count } {
             let $at = $index;
             $body
         })*
@@ -193,15 +194,22 @@ macro_rules! for_each_index {
 }
 pub(super) use for_each_index;
 
-/// Cuts a row into tiles of at most `P` pixels. `weights` says of how many blocks the weights are, second, and from
-/// which on `B` are computed, first. An activation that is a gate is left to [`gates`].
+/// Cuts a row into tiles of at most `P` pixels. The weights are those of `W` blocks, of which `B` from
+/// `first` on are computed, into as many positions.
 ///
 /// # Safety
 /// The row's slices must reach as far as [`row`] checks, and the CPU must have what `V` needs.
 #[inline(always)]
-unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
+unsafe fn tiles<
+    V: Lanes,
+    const RUN: usize,
+    const STEP: usize,
+    const W: usize,
+    const B: usize,
+    const P: usize,
+>(
     row: &Row<'_>,
-    [first, blocks]: [usize; 2],
+    first: usize,
     out: [*mut f32; B],
     pixels: usize,
 ) {
@@ -213,14 +221,14 @@ unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, c
         // SAFETY: the caller's; no tile has more pixels than are left.
         let done = unsafe {
             match most {
-                _ if most >= P => tile::<V, RUN, STEP, B, P>(row, [first, blocks], out, at),
-                8.. if P > 8 => tile::<V, RUN, STEP, B, 8>(row, [first, blocks], out, at),
-                7 if P > 7 => tile::<V, RUN, STEP, B, 7>(row, [first, blocks], out, at),
-                5 if P == 6 => tile::<V, RUN, STEP, B, 5>(row, [first, blocks], out, at),
-                4.. if P > 4 => tile::<V, RUN, STEP, B, 4>(row, [first, blocks], out, at),
-                3 if P == 6 => tile::<V, RUN, STEP, B, 3>(row, [first, blocks], out, at),
-                2.. if P > 2 => tile::<V, RUN, STEP, B, 2>(row, [first, blocks], out, at),
-                _ => tile::<V, RUN, STEP, B, 1>(row, [first, blocks], out, at),
+                _ if most >= P => tile::<V, RUN, STEP, W, B, P>(row, first, out, at),
+                8.. if P > 8 => tile::<V, RUN, STEP, W, B, 8>(row, first, out, at),
+                7 if P > 7 => tile::<V, RUN, STEP, W, B, 7>(row, first, out, at),
+                5 if P == 6 => tile::<V, RUN, STEP, W, B, 5>(row, first, out, at),
+                4.. if P > 4 => tile::<V, RUN, STEP, W, B, 4>(row, first, out, at),
+                3 if P == 6 => tile::<V, RUN, STEP, W, B, 3>(row, first, out, at),
+                2.. if P > 2 => tile::<V, RUN, STEP, W, B, 2>(row, first, out, at),
+                _ => tile::<V, RUN, STEP, W, B, 1>(row, first, out, at),
             }
         };
         at += done;
@@ -230,9 +238,16 @@ unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, c
 /// # Safety
 /// As [`tiles`]; `at + P` pixels must be there.
 #[inline(always)]
-unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
+unsafe fn tile<
+    V: Lanes,
+    const RUN: usize,
+    const STEP: usize,
+    const W: usize,
+    const B: usize,
+    const P: usize,
+>(
     row: &Row<'_>,
-    [first, blocks]: [usize; 2],
+    first: usize,
     out: [*mut f32; B],
     at: usize,
 ) -> usize {
@@ -265,116 +280,38 @@ unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, co
                         sums[b][p] = sums[b][p].fma(x, w[b]);
                     }
                 });
-                weights = weights.add(blocks * LANES);
+                weights = weights.add(W * LANES);
             }
         }
         for b in 0..B {
-            if row.part.last {
-                let residual = row.residual[first + b].map(|from| from.as_ptr().add(at * LANES));
-                add_residual(residual, &mut sums[b]);
-                hold(row.activation, &mut sums[b]);
-            }
             let to = out[b].add(at * LANES);
             for_each_index!(p < P, {
-                sums[b][p].store(to.add(p * LANES));
+                let mut value = sums[b][p];
+                if row.part.last {
+                    if let Some(residual) = row.residual[first + b] {
+                        value = value.add(V::load(residual.as_ptr().add((at + p) * LANES)));
+                    }
+                    value = finish(row.activation, value);
+                }
+                value.store(to.add(p * LANES));
             });
         }
     }
     P
 }
 
-/// Adds what lies at an address to the results of as many pixels.
-///
-/// # Safety
-/// The address must be valid for all pixels, and the CPU must have what `V` needs.
-#[inline(always)]
-pub(super) unsafe fn add_residual<V: Lanes, const P: usize>(
-    residual: Option<*const f32>,
-    values: &mut [V; P],
-) {
-    let Some(from) = residual else { return };
-    // SAFETY: the caller's.
-    unsafe {
-        for_each_index!(p < P, {
-            values[p] = values[p].add(V::load(from.add(p * LANES)));
-        });
-    }
-}
-
-/// Applies an activation to several results, and asks which one it is once for all of them: in a copy of its own for
-/// each result, the question was most of a kernel's code.
-///
 /// # Safety
 /// The CPU must have what `V` needs.
 #[inline(always)]
-pub(super) unsafe fn activate<V: Lanes, const P: usize>(
-    activation: Activation,
-    values: &mut [V; P],
-) {
+pub(super) unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
     // SAFETY: the caller's.
     unsafe {
-        hold(activation, values);
         match activation {
-            Activation::Hardsigmoid => {
-                for_each_index!(p < P, {
-                    values[p] = gate(values[p]);
-                });
-            }
-            Activation::Hardswish => {
-                for_each_index!(p < P, {
-                    values[p] = values[p].mul(gate(values[p]));
-                });
-            }
-            Activation::None | Activation::Relu | Activation::Clamp(..) => {}
-        }
-    }
-}
-
-/// As [`activate`], of the activations that only bound results.
-///
-/// # Safety
-/// The CPU must have what `V` needs.
-#[inline(always)]
-unsafe fn hold<V: Lanes, const P: usize>(activation: Activation, values: &mut [V; P]) {
-    let (low, high) = match activation {
-        Activation::Relu => (0.0, None),
-        Activation::Clamp(low, high) => (low, Some(high)),
-        Activation::None | Activation::Hardsigmoid | Activation::Hardswish => return,
-    };
-    // SAFETY: the caller's.
-    unsafe {
-        let low = V::splat(low);
-        for_each_index!(p < P, {
-            values[p] = values[p].at_least(low);
-        });
-        if let Some(high) = high {
-            let high = V::splat(high);
-            for_each_index!(p < P, {
-                values[p] = values[p].at_most(high);
-            });
-        }
-    }
-}
-
-/// Applies to a row, once its last part is computed, an activation that is a gate.
-///
-/// # Safety
-/// `pixels` pixels must be at each address, and the CPU must have what `V` needs.
-#[inline(always)]
-unsafe fn gates<V: Lanes, const B: usize>(row: &Row<'_>, out: [*mut f32; B], pixels: usize) {
-    let is_gate = matches!(row.activation, Activation::Hardsigmoid | Activation::Hardswish);
-    if !is_gate || !row.part.last {
-        return;
-    }
-    for out in out {
-        for pixel in 0..pixels {
-            // SAFETY: the caller's.
-            unsafe {
-                let at = out.add(pixel * LANES);
-                let mut value = [V::load(at)];
-                activate(row.activation, &mut value);
-                value[0].store(at);
-            }
+            Activation::None => x,
+            Activation::Relu => x.at_least(V::splat(0.0)),
+            Activation::Clamp(low, high) => x.at_least(V::splat(low)).at_most(V::splat(high)),
+            Activation::Hardsigmoid => gate(x),
+            Activation::Hardswish => x.mul(gate(x)),
         }
     }
 }
@@ -560,7 +497,9 @@ unsafe fn inside<V: Lanes, const P: usize, const K: usize, const S: usize>(
                 });
             }
         }
-        depthwise_store(row, out, at, sums);
+        for_each_index!(p < P, {
+            depthwise_store(row, out, at + p, sums[p]);
+        });
     }
 }
 
@@ -588,28 +527,22 @@ unsafe fn border<V: Lanes, const K: usize, const S: usize>(
                 }
             }
         }
-        depthwise_store(row, out, at, [sum]);
+        depthwise_store(row, out, at, sum);
     }
 }
 
 /// # Safety
-/// As [`depthwise`]; `P` pixels from `at` on must be those of the row.
+/// As [`depthwise`]; the pixel must be one of the row.
 #[inline(always)]
-unsafe fn depthwise_store<V: Lanes, const P: usize>(
-    row: &DepthwiseRow<'_>,
-    out: &mut [f32],
-    at: usize,
-    mut sums: [V; P],
-) {
-    debug_assert!((at + P) * LANES <= out.len());
+unsafe fn depthwise_store<V: Lanes>(row: &DepthwiseRow<'_>, out: &mut [f32], at: usize, sum: V) {
+    debug_assert!((at + 1) * LANES <= out.len());
     // SAFETY: the caller's.
     unsafe {
-        add_residual(row.residual.map(|from| from.as_ptr().add(at * LANES)), &mut sums);
-        activate(row.activation, &mut sums);
-        let to = out.as_mut_ptr().add(at * LANES);
-        for_each_index!(p < P, {
-            sums[p].store(to.add(p * LANES));
-        });
+        let mut value = sum;
+        if let Some(residual) = row.residual {
+            value = value.add(V::load(residual.as_ptr().add(at * LANES)));
+        }
+        finish(row.activation, value).store(out.as_mut_ptr().add(at * LANES));
     }
 }
 

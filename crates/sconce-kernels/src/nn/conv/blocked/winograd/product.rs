@@ -62,8 +62,8 @@ unsafe fn avx512(product: &Product<'_>, out: [&mut [f32]; 2], blocks: usize) {
     // SAFETY: the caller's.
     unsafe {
         match blocks {
-            1 => tiles::<Avx512, 1, 14>(product, [0, 1], [a]),
-            _ => tiles::<Avx512, 2, 14>(product, [0, 2], [a, b]),
+            1 => tiles::<Avx512, 1, 1, 14>(product, 0, [a]),
+            _ => tiles::<Avx512, 2, 2, 14>(product, 0, [a, b]),
         }
     }
 }
@@ -81,19 +81,24 @@ compiled_for!("aarch64", "neon", by_blocks_neon, Neon, by_blocks,
 unsafe fn by_blocks<V: Lanes>(product: &Product<'_>, out: [&mut [f32]; 2], blocks: usize) {
     for (block, out) in out.into_iter().take(blocks).enumerate() {
         // SAFETY: the caller's.
-        unsafe { tiles::<V, 1, 6>(product, [block, blocks], [out.as_mut_ptr()]) };
+        unsafe {
+            match blocks {
+                1 => tiles::<V, 1, 1, 6>(product, block, [out.as_mut_ptr()]),
+                _ => tiles::<V, 2, 1, 6>(product, block, [out.as_mut_ptr()]),
+            }
+        }
     }
 }
 
-/// Cuts the tiles evenly into parts of at most `P`. `weights` says of how many blocks the weights are, second, and
-/// from which on `B` are computed, first.
+/// Cuts the tiles evenly into parts of at most `P`. The weights are those of `W` blocks, of which `B` from `first` on
+/// are computed.
 ///
 /// # Safety
 /// What [`multiply`] asserts must hold; the CPU must have what `V` needs.
 #[inline(always)]
-unsafe fn tiles<V: Lanes, const B: usize, const P: usize>(
+unsafe fn tiles<V: Lanes, const W: usize, const B: usize, const P: usize>(
     product: &Product<'_>,
-    [first, blocks]: [usize; 2],
+    first: usize,
     out: [*mut f32; B],
 ) {
     let parts = product.tiles.div_ceil(P);
@@ -108,7 +113,7 @@ unsafe fn tiles<V: Lanes, const B: usize, const P: usize>(
                 match count {
                     $($tiles if $tiles <= P => {
                         // Never more than `P`, for which registers are counted.
-                        part_product::<V, B, $tiles>(product, [first, blocks], ahead, out, at);
+                        part_product::<V, W, B, $tiles>(product, first, ahead, out, at);
                     })*
                     _ => {}
                 }
@@ -124,9 +129,9 @@ unsafe fn tiles<V: Lanes, const B: usize, const P: usize>(
 /// # Safety
 /// As [`tiles`]; `at + P` tiles must be there.
 #[inline(always)]
-unsafe fn part_product<V: Lanes, const B: usize, const P: usize>(
+unsafe fn part_product<V: Lanes, const W: usize, const B: usize, const P: usize>(
     product: &Product<'_>,
-    [first, blocks]: [usize; 2],
+    first: usize,
     ahead: *const f32,
     out: [*mut f32; B],
     at: usize,
@@ -153,8 +158,8 @@ unsafe fn part_product<V: Lanes, const B: usize, const P: usize>(
                             sums[b][p] = sums[b][p].fma(x, w[b]);
                         }
                     });
-                    weights = weights.wrapping_add(blocks * LANES);
-                    ahead = ahead.wrapping_add(blocks * LANES);
+                    weights = weights.wrapping_add(W * LANES);
+                    ahead = ahead.wrapping_add(W * LANES);
                 }
                 left -= left.min(LANES);
                 input = input.wrapping_add(product.block);

@@ -11,7 +11,7 @@ use sconce_kernel_core::simd::lanes::{Avx2, Avx512};
 use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
 use super::super::activation::Activation;
-use super::super::tile::{activate, compiled_for};
+use super::super::tile::{compiled_for, finish};
 use super::outline::Outline;
 use super::points::{A, B, MAX_SIDE, Variant};
 
@@ -371,21 +371,15 @@ unsafe fn output_tiles<V: Lanes, T: Transform>(
                 if row + i < rows {
                     let pixels = T::output(half[i]);
                     let at = ((row + i) * width + column) * LANES;
-                    let mut values = pixels;
                     for_each_position!(j < tile, {
                         if column + j < width {
+                            let at = at + j * LANES;
                             zeros = zeros.fma(pixels[j], V::splat(0.0));
-                            values[j] = pixels[j].add(bias);
+                            let mut value = pixels[j].add(bias);
                             if let Some(residual) = call.residual {
-                                let from = residual.as_ptr().add(at + j * LANES);
-                                values[j] = values[j].add(V::load(from));
+                                value = value.add(V::load(residual.as_ptr().add(at)));
                             }
-                        }
-                    });
-                    activate(call.activation, &mut values);
-                    for_each_position!(j < tile, {
-                        if column + j < width {
-                            values[j].store(out.as_mut_ptr().add(at + j * LANES));
+                            finish(call.activation, value).store(out.as_mut_ptr().add(at));
                         }
                     });
                 }
