@@ -60,7 +60,7 @@ impl Archive {
         let Some(slash) = name.iter().position(|&byte| byte == b'/') else {
             let shown = directory.display_name(first).into_owned();
             let message = format!("file in archive is not in a subdirectory: {shown}");
-            return Err(Error::new(ErrorKind::NotThisFormat, message).record(shown));
+            return Err(Error::new(ErrorKind::NotThisFormat, message).in_record(shown));
         };
         let folder = name[..slash].to_vec();
         let mut archive = Archive {
@@ -80,7 +80,7 @@ impl Archive {
             let name = self.directory.raw_name(entry);
             if name.contains(&0) {
                 return Err(Error::new(ErrorKind::Malformed, "a record's name holds a NUL byte")
-                    .record(self.directory.display_name(entry))
+                    .in_record(self.directory.display_name(entry))
                     .at(entry.header_offset()));
             }
             let Some(record) = record_name(name, &self.folder) else {
@@ -89,7 +89,7 @@ impl Archive {
                 let message =
                     format!("file in archive is not in a subdirectory {folder}/: {shown}");
                 return Err(Error::new(ErrorKind::Malformed, message)
-                    .record(shown)
+                    .in_record(shown)
                     .at(entry.header_offset()));
             };
             let hash = self.hasher.hash_one(record);
@@ -99,9 +99,9 @@ impl Archive {
             if let Some(&first) = self.index.find(hash, same) {
                 let first = &self.directory.entries()[first as usize];
                 return Err(Error::new(ErrorKind::Ambiguous, "two records have the same name")
-                    .record(self.directory.display_name(entry))
+                    .in_record(self.directory.display_name(entry))
                     .at(entry.header_offset())
-                    .note(format!(
+                    .with_note(format!(
                         "the other is at {:#x}; PyTorch reads the first of them, other tools the \
                          last",
                         first.header_offset()
@@ -225,13 +225,13 @@ impl Archive {
         let record = [".data/version", "version"].into_iter().find(|name| self.contains(name));
         let Some(record) = record else {
             let message = "Expected hasRecord(\"version\") to be true, but got false.";
-            return Err(Error::new(ErrorKind::Malformed, message).record("version"));
+            return Err(Error::new(ErrorKind::Malformed, message).in_record("version"));
         };
         let (bytes, _) = self.read_to_parse(record)?;
         let text = String::from_utf8_lossy(&bytes);
         let Some(number) = leading_number(&text) else {
             let message = format!("Couldn't parse the version {} as Long Long.", text.trim_end());
-            return Err(Error::new(ErrorKind::Malformed, message).record(record));
+            return Err(Error::new(ErrorKind::Malformed, message).in_record(record));
         };
         if number < VERSIONS.start {
             let message = format!(
@@ -239,7 +239,7 @@ impl Archive {
                  version for reading is 1. Your PyTorch script module file is too old. Please \
                  regenerate it with latest version of PyTorch to mitigate this issue."
             );
-            return Err(Error::new(ErrorKind::Malformed, message).record(record));
+            return Err(Error::new(ErrorKind::Malformed, message).in_record(record));
         }
         if number >= VERSIONS.end {
             let message = format!(
@@ -247,7 +247,7 @@ impl Archive {
                  version for reading is 10. The version of your PyTorch installation may be too \
                  old, please upgrade PyTorch to latest version to mitigate this issue."
             );
-            return Err(Error::new(ErrorKind::Unsupported, message).record(record));
+            return Err(Error::new(ErrorKind::Unsupported, message).in_record(record));
         }
         Ok(Version { number, record })
     }
@@ -255,7 +255,7 @@ impl Archive {
 
 fn not_found(name: &str) -> Error {
     let message = format!("PytorchStreamReader failed locating file {name}: file not found");
-    Error::new(ErrorKind::NotFound, message).record(name)
+    Error::new(ErrorKind::NotFound, message).in_record(name)
 }
 
 fn record_name<'a>(full: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {

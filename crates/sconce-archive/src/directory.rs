@@ -194,9 +194,9 @@ impl Directory {
         for pair in order.windows(2) {
             if end_of(pair[0]) > pair[1].header_offset {
                 return Err(Error::new(ErrorKind::Malformed, "two records overlap")
-                    .record(self.display_name(pair[1]))
+                    .in_record(self.display_name(pair[1]))
                     .at(pair[1].header_offset)
-                    .note(format!("the other is '{}'", self.display_name(pair[0]))));
+                    .with_note(format!("the other is '{}'", self.display_name(pair[0]))));
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Directory {
         let malformed = |note: &str| {
             let message =
                 "PytorchStreamReader failed reading file: invalid header or archive is corrupted";
-            Error::new(ErrorKind::Malformed, message).record(name()).at(at).note(note)
+            Error::new(ErrorKind::Malformed, message).in_record(name()).at(at).with_note(note)
         };
         let beyond = || malformed("the local header lies beyond the end of the file");
         let end = at.checked_add(LOCAL_LEN).ok_or_else(beyond)?;
@@ -279,9 +279,9 @@ impl Directory {
         let end = start.checked_add(entry.compressed_size).filter(|end| *end <= self.source.len());
         let Some(end) = end else {
             return Err(Error::new(ErrorKind::Truncated, "record data passes the end of the file")
-                .record(self.display_name(entry))
+                .in_record(self.display_name(entry))
                 .at(start)
-                .note(format!(
+                .with_note(format!(
                     "the record needs {} bytes, the file has {} left",
                     entry.compressed_size,
                     self.source.len().saturating_sub(start)
@@ -319,7 +319,7 @@ impl Directory {
     fn raw_bytes(&self, entry: &Entry) -> Result<(Bytes, u64), Error> {
         let missing = || {
             Error::new(ErrorKind::Truncated, "record data passes the end of the file")
-                .record(self.display_name(entry))
+                .in_record(self.display_name(entry))
         };
         let mut hull = None;
         if self.source.store().is_some() {
@@ -358,7 +358,7 @@ impl Directory {
             Method::Stored => Ok(raw),
             _ => inflate(&raw, entry.size, &self.limits)
                 .map(Bytes::from)
-                .map_err(|error| error.record(name()).at(start)),
+                .map_err(|error| error.in_record(name()).at(start)),
         }
     }
 
@@ -397,9 +397,9 @@ impl Directory {
             let message =
                 format!("PytorchStreamReader failed retrieving file meta-data for {name}: {why}");
             Error::new(ErrorKind::Unsupported, message)
-                .record(name)
+                .in_record(name)
                 .at(entry.header_offset)
-                .note(note)
+                .with_note(note)
         };
         if entry.flags & (FLAG_ENCRYPTED | FLAG_STRONG_ENCRYPTION | FLAG_MASKED_HEADER) != 0 {
             let note = format!("flags {:#06x} say the record is encrypted", entry.flags);
@@ -419,9 +419,9 @@ impl Directory {
                     entry.size, entry.compressed_size
                 );
                 Err(Error::new(ErrorKind::Malformed, "record sizes contradict each other")
-                    .record(self.display_name(entry))
+                    .in_record(self.display_name(entry))
                     .at(entry.header_offset)
-                    .note(note))
+                    .with_note(note))
             }
             _ => Ok(()),
         }
@@ -440,7 +440,7 @@ impl Directory {
     ) -> Result<(), E> {
         self.check_readable(entry)?;
         let (raw, start) = self.raw_bytes(entry)?;
-        let place = |error: Error| error.record(self.display_name(entry)).at(start);
+        let place = |error: Error| error.in_record(self.display_name(entry)).at(start);
         let mut failed = |error: PartError<E>| match error {
             PartError::Taker(error) => error,
             PartError::Archive(error) => place(error).into(),
@@ -502,9 +502,9 @@ impl Directory {
                     entry.compressed_size, entry.size
                 ),
             )
-            .record(self.display_name(entry))
+            .in_record(self.display_name(entry))
             .at(entry.header_offset)
-            .note("--max-pickle-bytes (Limits::max_pickle_bytes) raises the limit"));
+            .with_note("--max-pickle-bytes (Limits::max_pickle_bytes) raises the limit"));
         }
         Ok(self.bytes(entry)?.detached())
     }
@@ -542,7 +542,7 @@ fn slice_of(bytes: &Bytes, range: Range<u64>) -> Option<Bytes> {
 fn bad_directory(note: impl Into<String>) -> Error {
     let message =
         "PytorchStreamReader failed reading zip archive: failed finding central directory";
-    Error::new(ErrorKind::Malformed, message).note(note)
+    Error::new(ErrorKind::Malformed, message).with_note(note)
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -567,7 +567,7 @@ fn find_ends(source: &Source) -> Result<EndRecords, Error> {
                  save that was interrupted",
             );
             return Error::new(ErrorKind::Truncated, error.message())
-                .note(error.detail().unwrap_or_default());
+                .with_note(error.note().unwrap_or_default());
         }
         let message = "PytorchStreamReader failed reading zip archive: not a ZIP archive";
         Error::new(ErrorKind::NotThisFormat, message)
@@ -613,7 +613,7 @@ fn find_ends(source: &Source) -> Result<EndRecords, Error> {
     let stop = offset.checked_add(size).filter(|stop| *stop <= len);
     let (true, Some(stop)) = (fits, stop) else {
         let message = "PytorchStreamReader failed reading zip archive: invalid header or archive is corrupted";
-        return Err(Error::new(ErrorKind::Malformed, message).at(end_offset).note(format!(
+        return Err(Error::new(ErrorKind::Malformed, message).at(end_offset).with_note(format!(
             "the end record declares {count} entries in {size} bytes at {offset:#x}; the file has \
              {len} bytes"
         )));
@@ -642,7 +642,7 @@ fn parse_entry(
     let offset = ends.directory.start + *at as u64;
     let corrupt = |note: String| {
         let message = "PytorchStreamReader failed reading zip archive: invalid header or archive is corrupted";
-        Error::new(ErrorKind::Malformed, message).at(offset).note(note)
+        Error::new(ErrorKind::Malformed, message).at(offset).with_note(note)
     };
     let record = &raw[*at..];
     if record.len() < CENTRAL_LEN || record[..4] != CENTRAL_SIGNATURE {

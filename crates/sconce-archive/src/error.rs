@@ -56,12 +56,12 @@ impl Error {
     }
 
     pub(crate) fn io(message: impl Into<String>, cause: io::Error) -> Self {
-        let mut error = Error::new(ErrorKind::Io, message).note(cause.to_string());
+        let mut error = Error::new(ErrorKind::Io, message).with_note(cause.to_string());
         error.0.cause = Some(Arc::new(cause));
         error
     }
 
-    pub(crate) fn record(mut self, record: impl Into<String>) -> Self {
+    pub(crate) fn in_record(mut self, record: impl Into<String>) -> Self {
         self.0.record = Some(cut(record));
         self
     }
@@ -71,7 +71,7 @@ impl Error {
         self
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
         self.0.note = Some(cut(note));
         self
     }
@@ -87,7 +87,7 @@ impl Error {
     }
 
     /// The record concerned.
-    pub fn record_name(&self) -> Option<&str> {
+    pub fn record(&self) -> Option<&str> {
         self.0.record.as_deref()
     }
 
@@ -97,7 +97,7 @@ impl Error {
     }
 
     /// What was found that led to the error.
-    pub fn detail(&self) -> Option<&str> {
+    pub fn note(&self) -> Option<&str> {
         self.0.note.as_deref()
     }
 

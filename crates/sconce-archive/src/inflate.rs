@@ -19,9 +19,11 @@ pub(crate) fn is_possible(input: u64, size: u64) -> bool {
 /// Refuses sizes that deflate data of `input` bytes cannot come to, or that the limits do not allow.
 fn check_size(input: u64, size: u64, limits: &Limits) -> Result<(), Error> {
     if !is_possible(input, size) {
-        return Err(Error::new(ErrorKind::Malformed, "declared size is impossible").note(format!(
-            "{input} bytes of deflate data cannot hold the {size} bytes the directory declares"
-        )));
+        return Err(Error::new(ErrorKind::Malformed, "declared size is impossible").with_note(
+            format!(
+                "{input} bytes of deflate data cannot hold the {size} bytes the directory declares"
+            ),
+        ));
     }
     let over_ratio =
         size > RATIO_FREE_BYTES && size > input.saturating_mul(limits.max_inflate_ratio);
@@ -42,16 +44,16 @@ fn damaged(status: TINFLStatus, written: u64, size: u64) -> Error {
         _ => "deflate data is damaged",
     };
     Error::new(ErrorKind::Malformed, message)
-        .note(format!("{written} of {size} bytes could be inflated"))
+        .with_note(format!("{written} of {size} bytes could be inflated"))
 }
 
 fn more_than(size: u64) -> Error {
     Error::new(ErrorKind::Malformed, "sizes disagree")
-        .note(format!("the deflate data gives more than the {size} bytes declared"))
+        .with_note(format!("the deflate data gives more than the {size} bytes declared"))
 }
 
 fn other_sizes(written: u64, read: u64, size: u64, input: u64) -> Error {
-    Error::new(ErrorKind::Malformed, "sizes disagree").note(format!(
+    Error::new(ErrorKind::Malformed, "sizes disagree").with_note(format!(
         "the deflate data gives {written} bytes from {read}; the directory declares {size} from \
          {input}"
     ))

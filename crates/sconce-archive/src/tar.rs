@@ -84,9 +84,9 @@ impl TarArchive {
                     ErrorKind::Truncated,
                     "tar member passes the end of the file",
                 )
-                .record(header.name)
+                .in_record(header.name)
                 .at(at)
-                .note(format!("it declares {size} bytes")));
+                .with_note(format!("it declares {size} bytes")));
             };
             if header.is_attribute() {
                 attributes.take(header.kind, source, start..end, at)?;
@@ -124,7 +124,7 @@ impl TarArchive {
     pub fn read_member(&self, name: &str) -> Result<&TarMember, Error> {
         self.find(name).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("the tar archive has no file '{name}'"))
-                .record(name)
+                .in_record(name)
         })
     }
 }

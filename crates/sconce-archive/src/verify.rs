@@ -189,7 +189,7 @@ impl Check<'_> {
             self.spans.push((place, self.directory.display_name(entry).into_owned()));
         }
         if let Err(error) = self.directory.check_readable(entry) {
-            let message = error.detail().unwrap_or(error.message()).to_owned();
+            let message = error.note().unwrap_or(error.message()).to_owned();
             let name = self.directory.display_name(entry).into_owned();
             self.find(Severity::Error, "unreadable", Some(name), entry.header_offset(), message);
         }
@@ -203,7 +203,7 @@ impl Check<'_> {
             Ok(local) => local,
             Err(error) => {
                 let at = error.offset().unwrap_or(entry.header_offset());
-                let message = error.detail().unwrap_or(error.message()).to_owned();
+                let message = error.note().unwrap_or(error.message()).to_owned();
                 self.find(Severity::Error, "no-local-header", Some(name), at, message);
                 return None;
             }
@@ -235,7 +235,7 @@ impl Check<'_> {
         let range = match directory.data_range(entry) {
             Ok(range) => range,
             Err(error) => {
-                let message = error.detail().unwrap_or(error.message()).to_owned();
+                let message = error.note().unwrap_or(error.message()).to_owned();
                 self.find(Severity::Error, "data-cut-short", Some(name), at, message);
                 return None;
             }
@@ -243,7 +243,7 @@ impl Check<'_> {
         let end = range.end + self.descriptor_len(entry, range.end);
         self.spans.push((at..end, name.clone()));
         if let Err(error) = directory.check_readable(entry) {
-            let message = error.detail().unwrap_or(error.message()).to_owned();
+            let message = error.note().unwrap_or(error.message()).to_owned();
             self.find(Severity::Error, "unreadable", Some(name), at, message);
             return None;
         }
@@ -253,7 +253,7 @@ impl Check<'_> {
         let computed = match directory.computed_crc32_in(entry, &mut self.reader) {
             Ok(crc) => crc,
             Err(error) => {
-                let message = match error.detail() {
+                let message = match error.note() {
                     Some(detail) => format!("{}: {detail}", error.message()),
                     None => error.message().to_owned(),
                 };

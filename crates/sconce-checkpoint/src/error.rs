@@ -207,10 +207,10 @@ impl From<sconce_archive::Error> for Error {
             _ => ErrorKind::Malformed,
         };
         let mut out = Error::new(kind, error.message());
-        if let Some(detail) = error.detail() {
+        if let Some(detail) = error.note() {
             out = out.with_note(detail);
         }
-        if let Some(record) = error.record_name() {
+        if let Some(record) = error.record() {
             out = out.in_record(record);
         }
         if let Some(offset) = error.offset() {

@@ -185,9 +185,9 @@ impl From<sconce::source::Error> for Failure {
 impl From<sconce::archive::Error> for Failure {
     fn from(error: sconce::archive::Error) -> Failure {
         let failure =
-            Failure::unreadable(error.message()).in_record(error.record_name()).at(error.offset());
+            Failure::unreadable(error.message()).in_record(error.record()).at(error.offset());
         let failure = failure.of_kind(sconce::Error::from(error.clone()).kind());
-        match error.detail() {
+        match error.note() {
             Some(detail) => failure.note(detail),
             None => failure,
         }
@@ -228,8 +228,8 @@ impl From<sconce::hub::Error> for Failure {
         if let Some(address) = error.address() {
             failure = failure.in_file(address);
         }
-        failure.0.notes.extend(error.detail().map(str::to_owned));
-        failure.0.help = error.advice().map(str::to_owned);
+        failure.0.notes.extend(error.note().map(str::to_owned));
+        failure.0.help = error.help().map(str::to_owned);
         failure
     }
 }

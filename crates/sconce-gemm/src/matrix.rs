@@ -35,7 +35,7 @@ impl Matrix {
 
 /// Element types that have products.
 pub trait Multiply:
-    sconce_kernel_core::Element + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+    sconce_kernel_core::PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
     /// 0.
     const ZERO: Self;

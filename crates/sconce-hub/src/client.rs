@@ -244,14 +244,14 @@ impl Client {
             };
             let next = url.join(&location).map_err(|_| refused(&location))?;
             if url.is_secure() && !next.is_secure() {
-                return Err(refused(&next.shown()).note("it leads from https to http"));
+                return Err(refused(&next.shown()).with_note("it leads from https to http"));
             }
             url = next;
         }
         let message = "HTTP Error 302: The HTTP server returned a redirect error that would lead to an infinite loop.";
         Err(Error::new(ErrorKind::BadAnswer, message)
             .url(&request.url)
-            .note(format!("more than {MOST_REDIRECTS} redirects")))
+            .with_note(format!("more than {MOST_REDIRECTS} redirects")))
     }
 
     fn send(&self, request: &Request, url: &Url) -> Result<Answer, Error> {
@@ -374,7 +374,7 @@ fn roots(environment: &Environment) -> Result<RootCerts, Error> {
     let Some(file) = environment.text("SSL_CERT_FILE") else { return Ok(RootCerts::WebPki) };
     let path = std::path::Path::new(&file);
     let pem = std::fs::read(path)
-        .map_err(|error| Error::io(path, &error).note("SSL_CERT_FILE names it"))?;
+        .map_err(|error| Error::io(path, &error).with_note("SSL_CERT_FILE names it"))?;
     let certificates: Vec<_> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),

@@ -64,7 +64,7 @@ pub(crate) fn download(
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
         let message = format!("[Errno 2] No such file or directory: '{}'", target.display());
-        return Err(Error::new(ErrorKind::Usage, message).note("its folder is not there"));
+        return Err(Error::new(ErrorKind::Usage, message).with_note("its folder is not there"));
     }
     let before = target.exists();
     let mut partial = Partial::open(target, || {
@@ -336,7 +336,7 @@ pub(crate) fn begins_as_page(head: &[u8]) -> bool {
 
 pub(crate) fn web_page() -> Error {
     Error::new(ErrorKind::BadAnswer, "the server sent a web page, not a file")
-        .help("the address may be that of a page about the file, or need a login")
+        .with_help("the address may be that of a page about the file, or need a login")
 }
 
 fn too_long(most: u64) -> Error {

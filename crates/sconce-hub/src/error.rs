@@ -60,12 +60,12 @@ impl Error {
         self
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Error {
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Error {
         self.0.note = Some(note.into());
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Error {
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Error {
         self.0.help = Some(help.into());
         self
     }
@@ -96,12 +96,12 @@ impl Error {
     }
 
     /// What was found that led to the error.
-    pub fn detail(&self) -> Option<&str> {
+    pub fn note(&self) -> Option<&str> {
         self.0.note.as_deref()
     }
 
     /// What to do next.
-    pub fn advice(&self) -> Option<&str> {
+    pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 }

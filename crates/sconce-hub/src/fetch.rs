@@ -87,7 +87,7 @@ impl Hub {
         let working = Working::new(&dir)?;
         let zip = working.path.join("zipball.zip");
         self.download(repository, &reference, &zip, watch)?;
-        let in_repository = |error: Error| error.note(format!("the archive of {repository}"));
+        let in_repository = |error: Error| error.with_note(format!("the archive of {repository}"));
         let zipball = Zipball::read(&zip).map_err(in_repository)?;
         self.check_top(&zipball.top, repository)?;
         if !zipball.has("hubconf.py") {
@@ -117,7 +117,7 @@ impl Hub {
             folder.join("hubconf.py").display()
         );
         Err(Error::new(ErrorKind::Usage, message)
-            .help("OWNER/NAME[:REF] is a repository on GitHub"))
+            .with_help("OWNER/NAME[:REF] is a repository on GitHub"))
     }
 
     /// The folder of a repository that is in the cache, without any request.
@@ -165,7 +165,7 @@ impl Hub {
                          cache ({})",
                         self.dir().display()
                     );
-                    Err(Error::new(ErrorKind::Network, message).note(error.to_string()))
+                    Err(Error::new(ErrorKind::Network, message).with_note(error.to_string()))
                 }
             },
             Err(error) => Err(error),
@@ -201,10 +201,9 @@ impl Hub {
         );
         let error = Error::new(ErrorKind::BadAnswer, message);
         Err(match repository.reference() {
-            Some(_) => {
-                error.help("--skip-validation takes commits that are no tip of a branch or tag")
-            }
-            None => error.help(format!("name the branch: {owner}/{name}:BRANCH")),
+            Some(_) => error
+                .with_help("--skip-validation takes commits that are no tip of a branch or tag"),
+            None => error.with_help(format!("name the branch: {owner}/{name}:BRANCH")),
         })
     }
 
@@ -262,7 +261,7 @@ impl Hub {
                 get(&format!("refs/heads/{reference}")).map(drop)
             }
             Err(error) if error.kind() == ErrorKind::Http(404) => {
-                Err(error.help("there is no such repository or reference, or it is private"))
+                Err(error.with_help("there is no such repository or reference, or it is private"))
             }
             other => other.map(drop),
         }
@@ -290,11 +289,11 @@ fn api_error(answer: &Answer) -> Error {
     let error = answer.error();
     let spent = answer.header("x-ratelimit-remaining") == Some("0");
     match answer.status {
-        403 | 429 if spent || answer.status == 429 => error.note("GitHub's limit for requests without a token is 60 an hour").help(
+        403 | 429 if spent || answer.status == 429 => error.with_note("GitHub's limit for requests without a token is 60 an hour").with_help(
             "set GITHUB_TOKEN to a token of yours, or leave the question out: --skip-validation",
         ),
-        401 | 403 => error.help("set GITHUB_TOKEN to a token of yours, or leave the question out: --skip-validation"),
-        404 => error.note("there is no such repository, or it is private"),
+        401 | 403 => error.with_help("set GITHUB_TOKEN to a token of yours, or leave the question out: --skip-validation"),
+        404 => error.with_note("there is no such repository, or it is private"),
         _ => error,
     }
 }

@@ -301,7 +301,7 @@ impl Hub {
             true => "--offline asks no server",
             false => "offline mode is enabled: HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE says so",
         };
-        Err(Error::new(ErrorKind::Offline, message).note(why))
+        Err(Error::new(ErrorKind::Offline, message).with_note(why))
     }
 
     /// Whether no server is asked for something: by the caller's wish, or of Hugging Face by the environment's.

@@ -64,7 +64,7 @@ impl HubFile {
             let message =
                 format!("'{}' is not an address on Hugging Face: {why}", address.escape_debug());
             Error::new(ErrorKind::Usage, message)
-                .help("hf://[datasets/|spaces/]OWNER/NAME[@REVISION]/FILE")
+                .with_help("hf://[datasets/|spaces/]OWNER/NAME[@REVISION]/FILE")
         };
         let rest =
             address.strip_prefix("hf://").ok_or_else(|| wrong("it does not begin with hf://"))?;

@@ -30,7 +30,7 @@ impl FromStr for Repository {
         let wrong = |why: &str| {
             let message = format!("'{}' is not a repository: {why}", text.escape_debug());
             Error::new(ErrorKind::Usage, message)
-                .help("OWNER/NAME or OWNER/NAME:REF, as pytorch/vision:v0.10.0; a local folder begins with . / or ~")
+                .with_help("OWNER/NAME or OWNER/NAME:REF, as pytorch/vision:v0.10.0; a local folder begins with . / or ~")
         };
         if text.contains("://") {
             return Err(wrong("it is an address"));

@@ -14,7 +14,9 @@ pub(crate) fn file_name(url: &str) -> Result<String, Error> {
     let name = parsed.file_name();
     if name.is_empty() {
         let message = "the address names no file: it ends in a slash";
-        return Err(Error::new(ErrorKind::Usage, message).url(&parsed).help("give a file name"));
+        return Err(Error::new(ErrorKind::Usage, message)
+            .url(&parsed)
+            .with_help("give a file name"));
     }
     inside(name)?;
     Ok(name.to_owned())

@@ -140,8 +140,12 @@ impl Hub {
         let Some(answer) = answer else {
             let error = Error::new(ErrorKind::Untrusted, "Untrusted repository.");
             return Err(error
-                .note("nobody answers the question whether to trust it")
-                .help(format!("sconce hub trust {}/{}", repository.owner(), repository.name())));
+                .with_note("nobody answers the question whether to trust it")
+                .with_help(format!(
+                    "sconce hub trust {}/{}",
+                    repository.owner(),
+                    repository.name()
+                )));
         };
         match answer.to_lowercase().as_str() {
             "y" | "yes" if trusted => {

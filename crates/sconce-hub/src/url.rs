@@ -43,7 +43,7 @@ impl Url {
             other => {
                 let message = format!("<urlopen error unknown url type: {}>", other.escape_debug());
                 return Err(
-                    Error::new(ErrorKind::Usage, message).note("only http and https are read")
+                    Error::new(ErrorKind::Usage, message).with_note("only http and https are read")
                 );
             }
         };

@@ -42,7 +42,7 @@ impl Zipball {
         let most = limits.max_inflated_bytes;
         let directory = Directory::read(source, &limits).map_err(|error| {
             let bad = Error::new(ErrorKind::BadAnswer, "File is not a zip file");
-            bad.note(error.to_string())
+            bad.with_note(error.to_string())
         })?;
         directory.check_layout().map_err(|error| hostile(error.to_string()))?;
         let mut names = Names::default();

@@ -293,7 +293,7 @@ fn hugging_face() {
     assert_eq!((source.len(), source.name()), (LEN as u64, "hf://o/n@refs/pr/1/a/m.pt"));
     assert_eq!(read(&open("hf://datasets/o/n/small").unwrap(), 0, 5).unwrap(), b"small");
     let error = open("hf://o/n/none").unwrap_err();
-    assert_eq!(error.detail(), Some("the repository has no such file"));
+    assert_eq!(error.note(), Some("the repository has no such file"));
     assert!(server.asked().iter().all(|asked| asked.header("authorization") == Some("Bearer t")));
     assert!(elsewhere.asked().iter().all(|asked| asked.header("authorization").is_none()));
 }
@@ -338,7 +338,7 @@ fn the_cache_of_hugging_faces_library() {
     assert_eq!(read(&[home, there, offline], "hf://o/n/m.pt").unwrap(), "cached");
     let error = read(&[home, there, ("TRANSFORMERS_OFFLINE", "yes")], "hf://o/n/x.pt").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Offline);
-    assert!(error.detail().unwrap().contains("offline mode is enabled"), "{error}");
+    assert!(error.note().unwrap().contains("offline mode is enabled"), "{error}");
     assert_eq!(server.taken().0, 0, "no server was asked");
     let nobody = ("HF_ENDPOINT", "http://127.0.0.1:1");
     assert_eq!(read(&[home, nobody], "hf://o/n/m.pt").unwrap(), "cached");
@@ -396,7 +396,7 @@ fn buckets_are_read_with_signed_requests() {
     assert!(!asked.iter().any(|asked| asked.header("authorization").is_some()));
     let error = remote::open(&hub, "s3://bucket/none", &RemoteOptions::default()).unwrap_err();
     assert_eq!(
-        (error.kind(), error.detail()),
+        (error.kind(), error.note()),
         (ErrorKind::Http(403), Some("AccessDenied: Access Denied"))
     );
     assert!(!error.to_string().contains("Signature"), "{error}");

@@ -200,8 +200,8 @@ fn a_spent_limit_is_said() {
     let error = place.fetch("o/r:main", FetchOptions::default()).unwrap_err();
     assert_eq!(error.message(), "HTTP Error 403: Forbidden");
     assert!(
-        error.advice().unwrap().contains("GITHUB_TOKEN")
-            && error.advice().unwrap().contains("--skip-validation")
+        error.help().unwrap().contains("GITHUB_TOKEN")
+            && error.help().unwrap().contains("--skip-validation")
     );
 }
 

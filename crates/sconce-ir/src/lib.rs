@@ -9,6 +9,7 @@ mod kind;
 mod matching;
 pub mod operators;
 pub mod passes;
+mod scalar_type;
 mod schema;
 mod text;
 mod types;

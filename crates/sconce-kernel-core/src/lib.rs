@@ -21,12 +21,12 @@ pub mod vecmath;
 
 pub use alloc::counting_allocator::{CountingAllocator, lift_ceiling, set_ceiling};
 pub use alloc::memory_limit::{Charge, Entered, Memory, size_text};
-pub use element::{Bool, Element};
+pub use element::PodElement;
 pub use error::{Error, ErrorKind, Result, cpp_type_name};
 pub use iter::result_layout::ResultLayout;
 pub use layout::contiguous_strides;
 pub use layout::memory_format::MemoryFormat;
-pub use sconce_tensor::{DType, Dims};
+pub use sconce_tensor::{Bool, DType, Dims, Element};
 pub use simd::dispatch::dispatch;
 pub use tensor::export::Exporter;
 pub use tensor::import::Importer;

@@ -15,6 +15,7 @@ mod fused_pointwise;
 mod indexing;
 mod matmul;
 mod nn;
+mod products;
 mod quantize;
 mod quantized;
 mod random;
@@ -105,6 +106,11 @@ pub use nn::recurrent::pack_padded::{pack_padded, pad_packed, pad_sequence};
 pub use nn::recurrent::packed::{PackedRecurrent, pack_recurrent};
 pub use nn::resample::grid_sample::{GridMode, GridPadding, affine_grid, grid_sample};
 pub use nn::resample::upsample::{Upsample, upsample};
+pub use products::einsum::einsum;
+pub use products::tensor_products::{
+    addbmm, addmv, addr, batch_addmm, cross, inner, kron, linalg_cross, linalg_vander, multi_dot,
+    outer, tensordot, trace, vdot, vecdot,
+};
 pub use quantize::{
     choose_parameters, dequantize, quantize, rearranged, rearranged_with_indices, through_floats,
     through_integers,
@@ -147,14 +153,15 @@ pub use reduction::statistics::{
     all_true, count_nonzero_dims, deviation, dist, equal, hash, isreal, nanmean, nansum, renorm,
     triangle_indices, truth_dims, vander, variance,
 };
+pub use reduction::vector_norm::{check_norm_dtype, vector_norm};
 pub use sconce_kernel_core::implementation::take_choice;
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{
     Bool, Charge, CountingAllocator, DType, Dims, Element, Entered, Error, ErrorKind, Exporter,
-    Importer, Memory, MemoryFormat, Operand, Overlap, Quantizer, Result, ResultLayout, Scalar,
-    Storage, Tensor, c_format, can_cast, check_cast, contiguous_strides, cpp_type_name, dispatch,
-    int_repr, layout, lift_ceiling, per_tensor, promote_types, quantizer, result_type, set_ceiling,
-    size_text,
+    Importer, Memory, MemoryFormat, Operand, Overlap, PodElement, Quantizer, Result, ResultLayout,
+    Scalar, Storage, Tensor, c_format, can_cast, check_cast, contiguous_strides, cpp_type_name,
+    dispatch, int_repr, layout, lift_ceiling, per_tensor, promote_types, quantizer, result_type,
+    set_ceiling, size_text,
 };
 pub use shape::creation::{arange, eye, linspace, logspace, tril, triu};
 pub use shape::join::{cat, chunk, split, split_with_sizes, stack, unbind};
@@ -165,6 +172,7 @@ pub use shape::rearrange::{
     meshgrid, repeat, repeat_interleave, repetitions, roll, rot90, split_at, split_evenly, tile,
     unflatten,
 };
+pub use shape::window::{Window, window};
 pub use sorting::order_statistics::{
     Interpolation, kthvalue, median, median_all, mode, quantile, topk,
 };

@@ -10,7 +10,7 @@ use sconce_kernel_core::tensor::quantization::{
 };
 use sconce_kernel_core::tensor::quantizer::Quantizer;
 
-use crate::{DType, Element, Error, MemoryFormat, Result, Tensor};
+use crate::{DType, Error, MemoryFormat, PodElement, Result, Tensor};
 
 /// The channel of each element of a row-major tensor.
 fn channel_of(sizes: &[i64], axis: Option<usize>) -> impl Fn(usize) -> usize + use<> {
@@ -133,7 +133,7 @@ impl Steps {
     }
 
     /// The integers, of a quantized dtype, for what is this many steps from 0.
-    fn codes<T: Element>(
+    fn codes<T: PodElement>(
         self,
         input: &Tensor,
         dtype: DType,

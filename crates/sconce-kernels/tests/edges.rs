@@ -9,7 +9,7 @@ use sconce_kernels::*;
 const INF: f32 = f32::INFINITY;
 const NAN: f32 = f32::NAN;
 
-fn vector<T: Element>(items: &[T]) -> Tensor {
+fn vector<T: PodElement>(items: &[T]) -> Tensor {
     Tensor::from_slice(items, &[items.len() as i64]).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Singular values and vectors of matrices with a short side, whose vectors have LAPACK's signs: the steps of
 //! `gesdd` for sides of up to [`MOST`], a reduction to two diagonals (`gebrd`) and implicit QR (`bdsqr`).
 
-use crate::dense::{Matrix, Number};
+use crate::dense::{Matrix, MatrixNumber};
 use crate::lapack::{apply_q, geqrf, product_of, reflect, reflect_right, upper, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation};
 
@@ -10,7 +10,7 @@ pub(crate) const MOST: usize = 25;
 
 /// U, the singular values from the greatest, and Vᴴ; `None` where they do not converge. Of both sides as many
 /// vectors as there are values, or all.
-pub(crate) fn singular<T: Number>(
+pub(crate) fn singular<T: MatrixNumber>(
     a: &Matrix<T>,
     full: bool,
     precision: Precision,
@@ -37,12 +37,12 @@ pub(crate) fn singular<T: Number>(
 
 /// Whether a triangle is made of so many rows and columns first: of complex numbers where LAPACK does so, and
 /// of real ones where MKL does.
-fn by_triangle<T: Number>(rows: usize, cols: usize) -> bool {
+fn by_triangle<T: MatrixNumber>(rows: usize, cols: usize) -> bool {
     if T::IS_COMPLEX { rows >= cols * 17 / 9 && rows > cols } else { rows > cols }
 }
 
 /// U, the values and V of a square matrix.
-fn of_triangle<T: Number>(
+fn of_triangle<T: MatrixNumber>(
     a: Matrix<T>,
     precision: Precision,
 ) -> Option<(Matrix<T>, Vec<f64>, Matrix<T>)> {
@@ -53,7 +53,7 @@ fn of_triangle<T: Number>(
 }
 
 /// Q times vectors of R, and the columns of Q that R leaves out where `full`.
-fn extended<T: Number>(
+fn extended<T: MatrixNumber>(
     (packed, factors): &(Matrix<T>, Vec<T>),
     of_r: Matrix<T>,
     full: bool,
@@ -67,7 +67,7 @@ fn extended<T: Number>(
 }
 
 /// Vectors that are given as rows as columns, with those of the identity behind them.
-fn vectors<T: Number>(rows: &Matrix<f64>, length: usize, width: usize) -> Matrix<T> {
+fn vectors<T: MatrixNumber>(rows: &Matrix<f64>, length: usize, width: usize) -> Matrix<T> {
     Matrix::from_fn(length, width, |i, j| {
         let given = i < rows.cols && j < rows.rows;
         T::of_real(if given { rows[(j, i)] } else { f64::from(i == j) })
@@ -81,7 +81,7 @@ struct Reduced<T> {
     right: Vec<(Vec<T>, T)>,
 }
 
-impl<T: Number> Reduced<T> {
+impl<T: MatrixNumber> Reduced<T> {
     fn of(mut a: Matrix<T>) -> Reduced<T> {
         let (m, n) = (a.rows, a.cols);
         let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ impl<T: Number> Reduced<T> {
 }
 
 /// Leaves one number of a column from `row` on, by a reflection of these rows.
-fn reflect_column<T: Number>(
+fn reflect_column<T: MatrixNumber>(
     a: &mut Matrix<T>,
     row: usize,
     col: usize,
@@ -119,7 +119,7 @@ fn reflect_column<T: Number>(
 }
 
 /// Leaves one number of a row from `col` on, by a reflection of these columns.
-fn reflect_row<T: Number>(
+fn reflect_row<T: MatrixNumber>(
     a: &mut Matrix<T>,
     row: usize,
     col: usize,

@@ -7,12 +7,12 @@ use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
 
 use faer::traits::ComplexField;
 use num_complex::Complex64;
-use sconce_kernels::{DType, Element, Error, Memory, Result, Tensor};
+use sconce_kernels::{DType, Error, Memory, PodElement, Result, Tensor};
 
 /// A number that matrices are made of: `f64` or `Complex64`.
-pub(crate) trait Number:
+pub(crate) trait MatrixNumber:
     ComplexField<Real = f64>
-    + Element
+    + PodElement
     + Copy
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -32,7 +32,7 @@ pub(crate) trait Number:
     fn size(self) -> f64;
 }
 
-impl Number for f64 {
+impl MatrixNumber for f64 {
     const IS_COMPLEX: bool = false;
     fn of_real(real: f64) -> f64 {
         real
@@ -54,7 +54,7 @@ impl Number for f64 {
     }
 }
 
-impl Number for Complex64 {
+impl MatrixNumber for Complex64 {
     const IS_COMPLEX: bool = true;
     fn of_real(real: f64) -> Complex64 {
         Complex64::new(real, 0.0)
@@ -97,7 +97,7 @@ impl<T> IndexMut<(usize, usize)> for Matrix<T> {
     }
 }
 
-impl<T: Number> Matrix<T> {
+impl<T: MatrixNumber> Matrix<T> {
     pub(crate) fn zeros(rows: usize, cols: usize) -> Matrix<T> {
         Matrix { rows, cols, data: vec![T::of_real(0.0); rows * cols] }
     }
@@ -190,7 +190,7 @@ pub(crate) struct Batch<T> {
     data: Vec<T>,
 }
 
-impl<T: Number> Batch<T> {
+impl<T: MatrixNumber> Batch<T> {
     /// Reads a tensor of two dimensions or more, for an operator that holds one matrix at a time.
     pub(crate) fn read(tensor: &Tensor) -> Result<Batch<T>> {
         Batch::read_for(tensor, 1)
@@ -238,7 +238,7 @@ impl<T: Number> Batch<T> {
     ///
     /// # Errors
     /// As [`Out::new`].
-    pub(crate) fn out<U: Element>(&self, last: &[usize]) -> Result<Out<U>> {
+    pub(crate) fn out<U: PodElement>(&self, last: &[usize]) -> Result<Out<U>> {
         Out::new(&self.batch, last)
     }
 }
@@ -263,7 +263,7 @@ pub(crate) struct Out<U> {
     data: Vec<U>,
 }
 
-impl<U: Element> Out<U> {
+impl<U: PodElement> Out<U> {
     /// A result of so many matrices of these sizes, still empty.
     ///
     /// # Errors

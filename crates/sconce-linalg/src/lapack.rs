@@ -9,7 +9,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use sconce_kernels::dispatch;
 
-use crate::dense::{Matrix, Number};
+use crate::dense::{Matrix, MatrixNumber};
 
 /// `getrf`: L below the diagonal and U in one matrix, with the row that each row was exchanged with
 /// (from 1), and the first diagonal element that is zero (from 1; 0 if none is).
@@ -19,7 +19,7 @@ pub(crate) struct Lu<T> {
     pub(crate) info: i32,
 }
 
-impl<T: Number> Lu<T> {
+impl<T: MatrixNumber> Lu<T> {
     pub(crate) fn new(mut lu: Matrix<T>) -> Lu<T> {
         let cols = lu.cols;
         let count = lu.rows.min(cols);
@@ -76,18 +76,18 @@ const BLOCK: usize = 32;
 
 /// `to -= factor * row`.
 #[inline(always)]
-fn subtract<T: Number>(to: &mut [T], factor: T, row: &[T]) {
+fn subtract<T: MatrixNumber>(to: &mut [T], factor: T, row: &[T]) {
     to.iter_mut().zip(row).for_each(|(x, &y)| *x -= factor * y);
 }
 
 /// `to -= a · b`.
-fn subtract_product<T: Number>(to: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+fn subtract_product<T: MatrixNumber>(to: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
     matmul(to, Accum::Add, a, b, T::of_real(-1.0), Par::Seq);
 }
 
 /// Eliminates below the diagonal in some columns, and leaves what is to the right of them alone but for the
 /// exchanges.
-fn factor_columns<T: Number>(
+fn factor_columns<T: MatrixNumber>(
     lu: &mut Matrix<T>,
     columns: Range<usize>,
     pivots: &mut Vec<i32>,
@@ -127,7 +127,11 @@ fn factor_columns<T: Number>(
 }
 
 /// `getrs`.
-pub(crate) fn solve_lu<T: Number>(lu: &Matrix<T>, pivots: &[i32], mut b: Matrix<T>) -> Matrix<T> {
+pub(crate) fn solve_lu<T: MatrixNumber>(
+    lu: &Matrix<T>,
+    pivots: &[i32],
+    mut b: Matrix<T>,
+) -> Matrix<T> {
     for (i, &pivot) in pivots.iter().enumerate() {
         let to = pivot as usize;
         if pivot >= 1 && to <= b.rows && i < b.rows {
@@ -140,7 +144,7 @@ pub(crate) fn solve_lu<T: Number>(lu: &Matrix<T>, pivots: &[i32], mut b: Matrix<
 }
 
 /// `getrs` for the conjugate transpose: the solution of `Aᴴ X = B`.
-pub(crate) fn solve_lu_adjoint<T: Number>(
+pub(crate) fn solve_lu_adjoint<T: MatrixNumber>(
     lu: &Matrix<T>,
     pivots: &[i32],
     mut b: Matrix<T>,
@@ -171,7 +175,12 @@ pub(crate) fn row_order(pivots: &[i32], rows: usize) -> Vec<usize> {
 }
 
 /// `trtrs`: overwrites B with the solution of `A X = B` for the upper or lower triangle of A.
-pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &mut Matrix<T>) {
+pub(crate) fn substitute<T: MatrixNumber>(
+    a: &Matrix<T>,
+    upper: bool,
+    unit: bool,
+    b: &mut Matrix<T>,
+) {
     let (n, cols) = (b.rows, b.cols);
     if cols == 0 {
         return;
@@ -194,7 +203,7 @@ pub(crate) fn substitute<T: Number>(a: &Matrix<T>, upper: bool, unit: bool, b: &
 }
 
 /// [`substitute`] within a block of rows, from row `from` on.
-fn substitute_block<T: Number>(
+fn substitute_block<T: MatrixNumber>(
     a: &Matrix<T>,
     from: usize,
     upper: bool,
@@ -226,7 +235,7 @@ fn substitute_block<T: Number>(
 }
 
 /// `geqrf`: reflections below the diagonal, R on and above it, and the factors of the reflections.
-pub(crate) fn geqrf<T: Number>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
+pub(crate) fn geqrf<T: MatrixNumber>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
     let count = a.rows.min(a.cols);
     let (mut factors, mut sums) = (Vec::with_capacity(count), Vec::new());
     for i in 0..count {
@@ -246,7 +255,7 @@ pub(crate) fn geqrf<T: Number>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
 }
 
 /// `larfg`: makes a reflection of a column; its factor and what the column becomes.
-fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
+fn reflector<T: MatrixNumber>(column: &mut [T]) -> (T, Option<T>) {
     let Some((&alpha, rest)) = column.split_first() else { return (T::of_real(0.0), None) };
     let scale = rest.iter().fold(0.0, |max: f64, x| max.max(x.size()));
     let norm = scale * rest.iter().map(|x| (x.length() / scale).powi(2)).sum::<f64>().sqrt();
@@ -263,7 +272,7 @@ fn reflector<T: Number>(column: &mut [T]) -> (T, Option<T>) {
 
 /// `A -= factor · v · (vᴴ A)` for as many last rows as `v` has elements, and the columns from `left` on.
 /// Row by row, so that columns are computed side by side; `sums` is room for one row.
-pub(crate) fn reflect<T: Number>(
+pub(crate) fn reflect<T: MatrixNumber>(
     v: &[T],
     factor: T,
     a: &mut Matrix<T>,
@@ -292,7 +301,7 @@ pub(crate) fn reflect<T: Number>(
 }
 
 /// [`reflector`] with the whole of its vector, whose first element is 1: its factor and what the column becomes.
-pub(crate) fn whole_reflector<T: Number>(column: &mut [T]) -> (T, T) {
+pub(crate) fn whole_reflector<T: MatrixNumber>(column: &mut [T]) -> (T, T) {
     let (tau, beta) = reflector(column);
     let left = beta.unwrap_or(column[0]);
     column[0] = T::of_real(1.0);
@@ -300,13 +309,13 @@ pub(crate) fn whole_reflector<T: Number>(column: &mut [T]) -> (T, T) {
 }
 
 /// R of what [`geqrf`] has factored, with so many rows.
-pub(crate) fn upper<T: Number>(packed: &Matrix<T>, rows: usize) -> Matrix<T> {
+pub(crate) fn upper<T: MatrixNumber>(packed: &Matrix<T>, rows: usize) -> Matrix<T> {
     let zero = T::of_real(0.0);
     Matrix::from_fn(rows, packed.cols, |i, j| if j < i { zero } else { packed[(i, j)] })
 }
 
 /// `A -= factor · (A v) · vᴴ` for as many last columns as `v` has elements, and the rows from `top` on.
-pub(crate) fn reflect_right<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, top: usize) {
+pub(crate) fn reflect_right<T: MatrixNumber>(v: &[T], factor: T, a: &mut Matrix<T>, top: usize) {
     let left = a.cols - v.len();
     for row in a.data.chunks_exact_mut(a.cols.max(1)).skip(top) {
         let row = &mut row[left..];
@@ -318,7 +327,10 @@ pub(crate) fn reflect_right<T: Number>(v: &[T], factor: T, a: &mut Matrix<T>, to
 }
 
 /// A product of reflections, vectors of the last rows and factors, times B.
-pub(crate) fn product_of<T: Number>(reflections: &[(Vec<T>, T)], mut b: Matrix<T>) -> Matrix<T> {
+pub(crate) fn product_of<T: MatrixNumber>(
+    reflections: &[(Vec<T>, T)],
+    mut b: Matrix<T>,
+) -> Matrix<T> {
     let mut sums = Vec::new();
     for (v, factor) in reflections.iter().rev() {
         reflect(v, *factor, &mut b, 0, &mut sums);
@@ -327,7 +339,7 @@ pub(crate) fn product_of<T: Number>(reflections: &[(Vec<T>, T)], mut b: Matrix<T
 }
 
 /// `ormqr` from the left: Q, or its conjugate transpose, times B.
-pub(crate) fn apply_q<T: Number>(
+pub(crate) fn apply_q<T: MatrixNumber>(
     a: &Matrix<T>,
     factors: &[T],
     adjoint: bool,
@@ -343,7 +355,11 @@ pub(crate) fn apply_q<T: Number>(
 }
 
 /// `orgqr`: the first columns of Q.
-pub(crate) fn columns_of_q<T: Number>(a: &Matrix<T>, factors: &[T], width: usize) -> Matrix<T> {
+pub(crate) fn columns_of_q<T: MatrixNumber>(
+    a: &Matrix<T>,
+    factors: &[T],
+    width: usize,
+) -> Matrix<T> {
     let mut q = Matrix::identity(a.rows, width);
     let mut sums = Vec::new();
     for i in (0..reflections(a, factors)).rev() {
@@ -354,12 +370,12 @@ pub(crate) fn columns_of_q<T: Number>(a: &Matrix<T>, factors: &[T], width: usize
 }
 
 /// How many reflections `geqrf` leaves below the diagonal.
-fn reflections<T: Number>(a: &Matrix<T>, factors: &[T]) -> usize {
+fn reflections<T: MatrixNumber>(a: &Matrix<T>, factors: &[T]) -> usize {
     factors.len().min(a.cols).min(a.rows)
 }
 
 /// The vector of one of them, from the diagonal on.
-fn reflection<T: Number>(a: &Matrix<T>, i: usize) -> Vec<T> {
+fn reflection<T: MatrixNumber>(a: &Matrix<T>, i: usize) -> Vec<T> {
     let mut v = a.column_from(i);
     v[0] = T::of_real(1.0);
     v

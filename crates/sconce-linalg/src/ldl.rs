@@ -4,19 +4,19 @@
 use sconce_kernels::{DType, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    Batch, Matrix, MatrixNumber, Out, broadcast_batches, by_number, check_computed, check_float,
     check_info, check_square,
 };
 use crate::lu::{check_fit, check_same_dtype};
 
 /// Conjugates where the matrix is Hermitian.
-fn turned<T: Number>(x: T, hermitian: bool) -> T {
+fn turned<T: MatrixNumber>(x: T, hermitian: bool) -> T {
     if hermitian { x.conjugate() } else { x }
 }
 
 /// L below the diagonal with the blocks of D on it, pivots (negative for both rows of a block of
 /// two), and the first block that is zero (from 1).
-fn factor<T: Number>(mut a: Matrix<T>, hermitian: bool) -> (Matrix<T>, Vec<i32>, i32) {
+fn factor<T: MatrixNumber>(mut a: Matrix<T>, hermitian: bool) -> (Matrix<T>, Vec<i32>, i32) {
     let alpha = (1.0 + 17f64.sqrt()) / 8.0;
     let n = a.rows;
     let diagonal = |a: &Matrix<T>, i: usize| match hermitian {
@@ -73,7 +73,13 @@ fn factor<T: Number>(mut a: Matrix<T>, hermitian: bool) -> (Matrix<T>, Vec<i32>,
 }
 
 /// Exchanges a row and column of the lower triangle from `k` on.
-fn exchange<T: Number>(a: &mut Matrix<T>, k: usize, step: usize, with: usize, hermitian: bool) {
+fn exchange<T: MatrixNumber>(
+    a: &mut Matrix<T>,
+    k: usize,
+    step: usize,
+    with: usize,
+    hermitian: bool,
+) {
     let at = k + step - 1;
     let swap = |a: &mut Matrix<T>, x: (usize, usize), y: (usize, usize)| {
         (a[x], a[y]) = (a[y], a[x]);
@@ -90,7 +96,7 @@ fn exchange<T: Number>(a: &mut Matrix<T>, k: usize, step: usize, with: usize, he
     }
 }
 
-fn eliminate_one<T: Number>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
+fn eliminate_one<T: MatrixNumber>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
     let pivot = a[(k, k)];
     for j in k + 1..a.rows {
         let factor = turned(a[(j, k)] / turned(pivot, hermitian), hermitian);
@@ -104,7 +110,7 @@ fn eliminate_one<T: Number>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
     }
 }
 
-fn eliminate_two<T: Number>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
+fn eliminate_two<T: MatrixNumber>(a: &mut Matrix<T>, k: usize, hermitian: bool) {
     // The block's inverse times its columns.
     let (first, off, second) = (a[(k, k)], a[(k + 1, k)], a[(k + 1, k + 1)]);
     let det = first * second - off * turned(off, hermitian);
@@ -201,7 +207,12 @@ pub fn ldl_solve(ld: &Tensor, pivots: &Tensor, b: &Tensor, hermitian: bool) -> R
     })
 }
 
-fn solve<T: Number>(a: &Matrix<T>, pivots: &[i32], mut b: Matrix<T>, hermitian: bool) -> Matrix<T> {
+fn solve<T: MatrixNumber>(
+    a: &Matrix<T>,
+    pivots: &[i32],
+    mut b: Matrix<T>,
+    hermitian: bool,
+) -> Matrix<T> {
     let (n, cols) = (b.rows, b.cols);
     // Blocks of D: where they start and whether they have two rows.
     let (mut blocks, mut k) = (Vec::new(), 0);

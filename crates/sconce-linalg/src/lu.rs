@@ -3,8 +3,8 @@
 use sconce_kernels::{DType, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, ask_for, broadcast_batches, by_number, check_computed, check_float,
-    check_info, check_matrices, check_square,
+    Batch, Matrix, MatrixNumber, Out, ask_for, broadcast_batches, by_number, check_computed,
+    check_float, check_info, check_matrices, check_square,
 };
 use crate::lapack::{Lu, row_order, solve_lu, solve_lu_adjoint};
 
@@ -33,7 +33,7 @@ fn check_lu(a: &Tensor, pivot: bool, function: &str) -> Result<()> {
 }
 
 /// LU, pivots and info of a batch, each of which `then` sees as well.
-fn factor<T: Number>(a: &Tensor, mut then: impl FnMut(&Lu<T>)) -> Result<[Tensor; 3]> {
+fn factor<T: MatrixNumber>(a: &Tensor, mut then: impl FnMut(&Lu<T>)) -> Result<[Tensor; 3]> {
     let matrices = Batch::<T>::read_for(a, 2)?;
     let (rows, cols) = (matrices.rows, matrices.cols);
     let mut lu: Out<T> = matrices.out(&[rows, cols])?;
@@ -291,7 +291,7 @@ pub fn lu_solve(
     }
     if pivots.dim() + 1 != lu.dim() || pivots.sizes() != &lu.sizes()[..lu.dim() - 1] {
         return Err(Error::runtime(format!(
-            "{name}: Number of pivots per batch should be same as the dimension of the matrix"
+            "{name}: MatrixNumber of pivots per batch should be same as the dimension of the matrix"
         )));
     }
     check_fit(lu, b, left, name)?;

@@ -1,9 +1,9 @@
-//! Norms of vectors and matrices, and condition numbers.
+//! Norms of matrices, and condition numbers.
 
 use sconce_kernels::layout::wrap_dim;
 use sconce_kernels::{
-    BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, norm,
-    promote_types, sum, unary, where_,
+    BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, check_norm_dtype,
+    sum, unary, vector_norm, where_,
 };
 
 use crate::dense::{check_computed, check_matrices, check_square};
@@ -17,58 +17,6 @@ pub enum Order {
     Number(f64),
     /// `fro` or `nuc`.
     Named(String),
-}
-
-/// Refuses what has no norms, and a dtype that cannot hold those of the input.
-fn check_dtype(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<()> {
-    let is_inexact = |dtype: DType| dtype.is_floating_point() || dtype.is_complex();
-    let own = input.dtype();
-    let from = own.scalar_type_name();
-    if !is_inexact(own) {
-        return Err(Error::runtime(format!(
-            "{function}: Expected a floating point or complex tensor as input. Got {from}"
-        )));
-    }
-    let Some(dtype) = dtype else { return Ok(()) };
-    let to = dtype.scalar_type_name();
-    let why = if !is_inexact(dtype) {
-        format!("dtype should be floating point or complex, but got {to}")
-    } else if own.is_complex() != dtype.is_complex() {
-        let kind = if own.is_complex() { "complex" } else { "real" };
-        format!("dtype should be {kind} for {kind} inputs, but got {to}")
-    } else if promote_types(own, dtype)? != dtype {
-        format!(
-            "the dtype of the input ({from}) should be convertible without narrowing to the specified \
-             dtype ({to})"
-        )
-    } else {
-        return Ok(());
-    };
-    Err(Error::runtime(format!("{function}: {why}")))
-}
-
-/// A real tensor of the same norms, in the dtype that `dtype` asks for: complex numbers by their
-/// absolute values.
-fn real_input(input: &Tensor, dtype: Option<DType>, function: &str) -> Result<Tensor> {
-    check_dtype(input, dtype, function)?;
-    let input = input.to_dtype(dtype.unwrap_or(input.dtype()))?;
-    if input.dtype().is_complex() { unary(UnaryOp::Abs, &input) } else { Ok(input) }
-}
-
-/// `torch.linalg.vector_norm`; over all dimensions where none are given.
-///
-/// # Errors
-/// For integers, dimensions that do not exist and norms that an empty dimension does not have.
-pub fn vector_norm(
-    input: &Tensor,
-    order: f64,
-    dims: &[i64],
-    keepdim: bool,
-    dtype: Option<DType>,
-) -> Result<Tensor> {
-    let name = "linalg.vector_norm";
-    let sizes = real_input(input, dtype, name)?;
-    norm(&sizes, order, dims, keepdim)
 }
 
 /// `torch.linalg.matrix_norm` over two dimensions.
@@ -101,7 +49,7 @@ pub fn matrix_norm(
             dims[0], dims[1]
         )));
     }
-    check_dtype(input, dtype, name)?;
+    check_norm_dtype(input, dtype, name)?;
     // Matrices last, and their dimensions back where they were if they are kept.
     let order_of_dims: Vec<i64> =
         (0..input.dim() as i64).filter(|&d| d != rows && d != cols).chain([rows, cols]).collect();

@@ -4,7 +4,7 @@ use faer::Side;
 use sconce_kernels::{DType, Element, Error, Result, Tensor};
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, broadcast_batches, by_number, check_computed, check_float,
+    Batch, Matrix, MatrixNumber, Out, broadcast_batches, by_number, check_computed, check_float,
     check_info, check_matrices, check_square,
 };
 use crate::lapack::{apply_q, columns_of_q, geqrf as factor, substitute, upper};
@@ -263,7 +263,7 @@ pub fn cholesky_ex(a: &Tensor, upper: bool) -> Result<[Tensor; 2]> {
 
 /// The Cholesky factor of the lower triangle, of which the diagonal counts as real, or the order (from
 /// 1) of the minor that is not positive.
-fn lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
+fn lower_factor<T: MatrixNumber>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
     if lower.rows <= FEW {
         return factor_columns(lower);
     }
@@ -277,7 +277,7 @@ fn lower_factor<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
 const FEW: usize = 16;
 
 /// As [`lower_factor`]. Where there is none: the columns before, and the others as they were.
-fn factor_columns<T: Number>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
+fn factor_columns<T: MatrixNumber>(lower: &Matrix<T>) -> (Matrix<T>, i32) {
     let n = lower.rows;
     let mut factor: Matrix<T> = Matrix::zeros(n, n);
     for j in 0..n {
@@ -335,7 +335,7 @@ pub fn cholesky_inverse(factor: &Tensor, upper: bool) -> Result<Tensor> {
     })
 }
 
-fn solve_factored<T: Number>(factor: &Matrix<T>, upper: bool, mut b: Matrix<T>) -> Matrix<T> {
+fn solve_factored<T: MatrixNumber>(factor: &Matrix<T>, upper: bool, mut b: Matrix<T>) -> Matrix<T> {
     let other = factor.adjoint();
     let (lower, raised) = if upper { (&other, factor) } else { (factor, &other) };
     substitute(lower, false, false, &mut b);

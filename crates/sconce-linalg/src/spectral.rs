@@ -10,7 +10,7 @@ use sconce_kernels::{
 };
 
 use crate::dense::{
-    Batch, Matrix, Number, Out, by_number, check_computed, check_float, check_matrices,
+    Batch, Matrix, MatrixNumber, Out, by_number, check_computed, check_float, check_matrices,
     check_square,
 };
 use crate::eigen::Eigen;
@@ -40,7 +40,7 @@ struct Svd<T> {
     vh: Matrix<T>,
 }
 
-fn decompose<T: Number>(a: &Matrix<T>, full: bool, precision: Precision) -> Result<Svd<T>> {
+fn decompose<T: MatrixNumber>(a: &Matrix<T>, full: bool, precision: Precision) -> Result<Svd<T>> {
     let least = a.rows.min(a.cols);
     if least == 0 {
         let width = |n: usize| if full { n } else { 0 };
@@ -149,7 +149,7 @@ pub fn eigh(a: &Tensor, uplo: &str) -> Result<[Tensor; 2]> {
     })
 }
 
-fn decompose_symmetric<T: Number>(
+fn decompose_symmetric<T: MatrixNumber>(
     a: &Matrix<T>,
     lower: bool,
     precision: Precision,
@@ -175,7 +175,7 @@ fn decompose_symmetric<T: Number>(
 }
 
 /// The Hermitian matrix of one triangle, if all of that is finite.
-fn finite_hermitian<T: Number>(a: &Matrix<T>, lower: bool) -> Option<Matrix<T>> {
+fn finite_hermitian<T: MatrixNumber>(a: &Matrix<T>, lower: bool) -> Option<Matrix<T>> {
     let whole = a.hermitian(lower);
     let diagonal = (0..a.rows).all(|i| a[(i, i)].imaginary_part().is_finite());
     (diagonal && whole.is_finite()).then_some(whole)
@@ -252,7 +252,7 @@ pub fn eigvals(a: &Tensor) -> Result<Tensor> {
     })
 }
 
-fn check_eig<T: Number>(a: &Matrix<T>) -> Result<()> {
+fn check_eig<T: MatrixNumber>(a: &Matrix<T>) -> Result<()> {
     match a.is_finite() {
         true => Ok(()),
         false => {
@@ -268,7 +268,10 @@ fn eig_diverges() -> Error {
     )
 }
 
-fn decompose_general<T: Number + Eigen>(a: &Matrix<T>, precision: Precision) -> Result<Decomposed> {
+fn decompose_general<T: MatrixNumber + Eigen>(
+    a: &Matrix<T>,
+    precision: Precision,
+) -> Result<Decomposed> {
     if a.rows == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }

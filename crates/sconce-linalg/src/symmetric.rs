@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of small Hermitian matrices, whose vectors have LAPACK's signs: the steps of
 //! `syevd` for up to [`MOST`] rows, a reduction to three diagonals (`sytrd`) and implicit QL (`steqr`).
 
-use crate::dense::{Matrix, Number};
+use crate::dense::{Matrix, MatrixNumber};
 use crate::lapack::{product_of, reflect, reflect_right, whole_reflector};
 use crate::rotations::{Precision, Rotation, rotation_of_longer};
 
@@ -10,7 +10,7 @@ pub(crate) const MOST: usize = 25;
 
 /// Eigenvalues from the least, and eigenvectors as columns, of a Hermitian matrix; `None` where they do not
 /// converge. Which triangle was given decides about signs.
-pub(crate) fn eigen<T: Number>(
+pub(crate) fn eigen<T: MatrixNumber>(
     a: &Matrix<T>,
     lower: bool,
     precision: Precision,
@@ -33,17 +33,17 @@ pub(crate) fn eigen<T: Number>(
 }
 
 /// With the order of rows and columns reversed.
-fn reversed<T: Number>(a: &Matrix<T>) -> Matrix<T> {
+fn reversed<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows, a.cols, |i, j| a[(a.rows - 1 - i, a.cols - 1 - j)])
 }
 
 /// With the order of rows reversed.
-fn flipped<T: Number>(a: &Matrix<T>) -> Matrix<T> {
+fn flipped<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows, a.cols, |i, j| a[(a.rows - 1 - i, j)])
 }
 
 /// `sytd2` of the lower triangle: T of `A = Q T Qᴴ` and the reflections whose product Q is.
-fn tridiagonal<T: Number>(mut a: Matrix<T>) -> (Diagonals, Vec<(Vec<T>, T)>) {
+fn tridiagonal<T: MatrixNumber>(mut a: Matrix<T>) -> (Diagonals, Vec<(Vec<T>, T)>) {
     let n = a.rows;
     let (mut reflections, mut e, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..n.saturating_sub(1) {

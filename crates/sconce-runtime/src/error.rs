@@ -7,7 +7,7 @@ use sconce_syntax::SourceRange;
 #[non_exhaustive]
 pub enum Error {
     /// The program came to something that is not here; or it has it, and was refused for that.
-    #[error("{what} is not supported{}", place(.range.as_ref()))]
+    #[error("{what} is not supported{}{}", left_out(what), place(.range.as_ref()))]
     Unsupported {
         /// What is missing: an operator by its full name, or a kind of value.
         what: String,
@@ -43,6 +43,14 @@ pub struct Exception {
     pub message: String,
     /// The whole text with the traceback, as `str(error)` has it in Python.
     pub text: String,
+}
+
+/// Says which feature of the facade brings an operator that this build leaves out.
+fn left_out(what: &str) -> &'static str {
+    match crate::ops::linalg::is_left_out(what) {
+        true => " in a build without sconce's feature `linalg`",
+        false => "",
+    }
 }
 
 fn place(range: Option<&SourceRange>) -> String {

@@ -1,4 +1,4 @@
-use bytemuck::{Pod, PodCastError};
+use bytemuck::{Pod, PodCastError, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -9,10 +9,37 @@ mod private {
     pub trait Sealed {}
 }
 
+/// A `torch.bool` as it lies in memory: any byte but 0 is true, since files may hold any byte.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Bool(u8);
+
+impl Bool {
+    /// Whether it is true.
+    #[inline]
+    pub fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Bool {
+    #[inline]
+    fn from(value: bool) -> Bool {
+        Bool(u8::from(value))
+    }
+}
+
+impl PartialEq for Bool {
+    #[inline]
+    fn eq(&self, other: &Bool) -> bool {
+        self.get() == other.get()
+    }
+}
+
 /// A Rust type that tensors can lend or give their elements as.
 ///
 /// Implemented for the integer and floating types that Rust has, [`half::f16`], [`half::bf16`],
-/// [`num_complex::Complex`] of the floating types, and `bool`. `u8`, `i8`, `i32` and `u16` also read
+/// [`num_complex::Complex`] of the floating types, `bool`, and [`Bool`], which lends bytes that `bool` refuses. `u8`, `i8`, `i32` and `u16` also read
 /// dtypes that Rust has no type for, as their raw bits: see [`Element::reads`].
 pub trait Element: Copy + Send + Sync + 'static + private::Sealed {
     /// The dtype that tensors made of this type have.
@@ -95,6 +122,7 @@ pod_element! {
     Complex<bf16> => BComplex32;
     Complex<f32> => Complex64;
     Complex<f64> => Complex128;
+    Bool => Bool;
 }
 
 impl private::Sealed for bool {}
@@ -155,6 +183,7 @@ mod tests {
     fn odd_bools_are_copied_but_not_lent() {
         assert_eq!(bool::collect(&[0, 1, 2, 255]), [false, true, true, true]);
         assert!(bool::cast(&[0, 2]).is_err());
+        assert!(Bool::cast(&[0, 2]).unwrap()[1].get());
         assert_eq!(bool::cast(&[0, 1]).unwrap(), [false, true]);
     }
 }

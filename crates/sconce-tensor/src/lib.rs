@@ -48,7 +48,7 @@ mod views;
 pub use byte_order::ByteOrder;
 pub use device::{Device, DeviceKind};
 pub use dtype::DType;
-pub use element::Element;
+pub use element::{Bool, Element};
 pub use error::{Error, ErrorKind, ViewShape};
 pub use geometry::Dims;
 pub use layout::Layout;

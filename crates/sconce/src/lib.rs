@@ -33,6 +33,7 @@
 //! | feature | default | gives |
 //! |---|---|---|
 //! | `run` | yes | runs programs of TorchScript and torch.export: module [`run`] |
+//! | `linalg` | yes | factorizations of matrices and Fourier transforms in programs that are run |
 //! | `script` | yes | compiles Python source: [`jit::ScriptOptions`] |
 //! | `jit` | by `run` and `script` | TorchScript archives as programs: module [`jit`] |
 //! | `export-program` | yes | programs of torch.export: module [`export_program`] |

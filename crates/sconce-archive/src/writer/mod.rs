@@ -130,7 +130,7 @@ impl<W: Write> ArchiveWriter<W> {
         if folder.contains(['/', '\0']) {
             let message = format!("invalid archive name: '{}'", folder.escape_debug());
             return Err(Error::new(ErrorKind::Caller, message)
-                .note("a folder's name holds neither a slash nor a NUL"));
+                .with_note("a folder's name holds neither a slash nor a NUL"));
         }
         Ok(ArchiveWriter {
             output,
@@ -313,7 +313,7 @@ impl<W: Write> ArchiveWriter<W> {
         let refuse = |note: String| {
             let message =
                 format!("PytorchStreamWriter failed writing file {name}: invalid parameter");
-            Error::new(ErrorKind::Caller, message).note(note)
+            Error::new(ErrorKind::Caller, message).with_note(note)
         };
         let full = format!("{}/{name}", self.folder);
         if full.contains('\0') {

@@ -109,7 +109,7 @@ impl<'a, W: Write> RecordWriter<'a, W> {
     pub fn finish(self) -> Result<(), Error> {
         if self.left > 0 {
             let message = format!("the data of record {} is too short", self.name);
-            return Err(Error::new(ErrorKind::Caller, message).note(format!(
+            return Err(Error::new(ErrorKind::Caller, message).with_note(format!(
                 "{} bytes were announced, {} came",
                 self.size,
                 self.size - self.left
@@ -128,14 +128,16 @@ impl<'a, W: Write> RecordWriter<'a, W> {
     pub(super) fn too_long(&self) -> Error {
         let message = format!("the data of record {} is too long", self.name);
         Error::new(ErrorKind::Caller, message)
-            .note(format!("{} bytes were announced, more came", self.size))
+            .with_note(format!("{} bytes were announced, more came", self.size))
     }
 
     pub(super) fn unreadable(&self, at: u64, cause: io::Error) -> Error {
         if cause.kind() == io::ErrorKind::UnexpectedEof {
             let message = format!("the data of record {} is too short", self.name);
-            return Error::new(ErrorKind::Caller, message)
-                .note(format!("{} bytes were announced, the reader ended before that", self.size));
+            return Error::new(ErrorKind::Caller, message).with_note(format!(
+                "{} bytes were announced, the reader ended before that",
+                self.size
+            ));
         }
         Error::io(format!("the data of record {} cannot be read from byte {at}", self.name), cause)
     }

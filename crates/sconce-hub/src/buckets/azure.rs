@@ -70,7 +70,7 @@ pub(super) fn place(container: &str, key: &str, environment: &Environment) -> Re
         (None, None) => {
             let message = "no storage account is named, which az:// addresses need";
             return Err(Error::new(ErrorKind::Usage, message)
-                .help("AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING"));
+                .with_help("AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING"));
         }
     };
     let endpoint = endpoint.trim_end_matches('/');
@@ -140,6 +140,6 @@ mod tests {
         let found = signed(&[("AZURE_STORAGE_CONNECTION_STRING", connection)]);
         assert_eq!(found, "http://127.0.0.1:10000/dev/models/a%20b/m.pt?sig=x");
         let nobody = place("models", "m.pt", &Environment::of([("A", "b")])).unwrap_err();
-        assert!(nobody.advice().unwrap().contains("AZURE_STORAGE_ACCOUNT"));
+        assert!(nobody.help().unwrap().contains("AZURE_STORAGE_ACCOUNT"));
     }
 }

@@ -106,11 +106,11 @@ fn account(environment: &Environment) -> Result<Option<Key>, Error> {
     let Some(path) = environment.text(NAME) else { return Ok(None) };
     let path = environment.expand_user(Path::new(&path));
     let text = fs::read(&path)
-        .map_err(|error| Error::io(&path, &error).note(format!("{NAME} names it")))?;
+        .map_err(|error| Error::io(&path, &error).with_note(format!("{NAME} names it")))?;
     let account: Account = serde_json::from_slice(&text).map_err(|_| {
         let message = format!("{}: this is not a key of a service account", path.display());
-        let error = Error::new(ErrorKind::Usage, message).note(format!("{NAME} names it"));
-        error.help("accounts of users do not sign; a service account or an HMAC key does")
+        let error = Error::new(ErrorKind::Usage, message).with_note(format!("{NAME} names it"));
+        error.with_help("accounts of users do not sign; a service account or an HMAC key does")
     })?;
     Ok(Some(Key { key: key(&account.private_key)?, email: account.client_email }))
 }

@@ -73,7 +73,9 @@ pub(crate) fn place(
     if bucket.is_empty() || key.is_empty() {
         let message =
             format!("'{}' names no file in a bucket", crate::url::without_secrets(address));
-        return Err(Error::new(ErrorKind::Usage, message).help(format!("{scheme}://BUCKET/FILE")));
+        return Err(
+            Error::new(ErrorKind::Usage, message).with_help(format!("{scheme}://BUCKET/FILE"))
+        );
     }
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_$".contains(c);
     if !bucket.chars().all(is_name) {

@@ -395,7 +395,7 @@ impl Opening<'_> {
                     "sconce hub download {}    then look at the file",
                     self.request.url.shown()
                 );
-                Err(Error::new(ErrorKind::BadAnswer, message).url(&url).help(help))
+                Err(Error::new(ErrorKind::BadAnswer, message).url(&url).with_help(help))
             }
             _ => Err(refused(&answer)),
         }
@@ -436,7 +436,7 @@ fn exact(answer: Answer, len: u64) -> Result<Vec<u8>, Error> {
 
 fn changed() -> Error {
     Error::new(ErrorKind::Changed, "the file on the server changed while it was being read")
-        .help("read it again")
+        .with_help("read it again")
 }
 
 /// What a store says in its answer, besides the status.
@@ -452,8 +452,8 @@ fn refused_with_reason(answer: Answer) -> Error {
         Some(rest.split_once(&format!("</{name}>"))?.0)
     };
     match (part("Code"), part("Message")) {
-        (Some(code), Some(message)) => error.note(format!("{code}: {}", message.trim())),
-        (Some(code), None) => error.note(code),
+        (Some(code), Some(message)) => error.with_note(format!("{code}: {}", message.trim())),
+        (Some(code), None) => error.with_note(code),
         _ => error,
     }
 }
@@ -462,7 +462,7 @@ fn refused(answer: &Answer) -> Error {
     let error = answer.error();
     let code = answer.header("x-error-code");
     match code.and_then(hugging_face::explain) {
-        Some(text) => error.note(text),
+        Some(text) => error.with_note(text),
         None => error,
     }
 }

@@ -77,7 +77,7 @@ pub fn open(hub: &Hub, address: &str, options: &RemoteOptions) -> Result<Source,
     }
     if let Some(scheme) = scheme_of(address, &NOT_READ) {
         let message = format!("{shown}: addresses of {scheme} are not read");
-        return Err(Error::new(ErrorKind::Usage, message).help(
+        return Err(Error::new(ErrorKind::Usage, message).with_help(
             "use the store's https:// address, one that is signed where the file is not public; a program of your \
              own can bring its store as a sconce_source::ReadAt",
         ));
@@ -110,7 +110,7 @@ fn bucket_file(
             Err(error) => match error.region() {
                 Some(other) if region.is_none() => region = Some(other.to_owned()),
                 _ if matches!(error.kind(), ErrorKind::Http(401 | 403)) => {
-                    return Err(error.help(place.advice));
+                    return Err(error.with_help(place.advice));
                 }
                 _ => return Err(error),
             },
@@ -121,8 +121,9 @@ fn bucket_file(
 #[cfg(not(feature = "buckets"))]
 fn bucket_file(_: &Hub, _: &str, shown: String, _: &RemoteOptions) -> Result<Source, Error> {
     let message = format!("{shown}: this build reads no buckets: the feature `buckets` is off");
-    Err(Error::new(ErrorKind::Usage, message)
-        .help("use the https:// address of the file, one that is signed where it is not public"))
+    Err(Error::new(ErrorKind::Usage, message).with_help(
+        "use the https:// address of the file, one that is signed where it is not public",
+    ))
 }
 
 fn range_cache(

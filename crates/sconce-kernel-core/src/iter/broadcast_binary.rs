@@ -7,13 +7,13 @@ use crate::iter::permutation::Permutation;
 use crate::layout::shape::{broadcast, expanded_strides};
 use crate::layout::strided_iter::{self, Strided};
 use crate::parallel::{grain, partition};
-use crate::simd::dispatch::dispatch;
+use crate::simd::dispatch::dispatch_for;
 use crate::simd::map_slice::map_slice;
 use crate::vecmath::float_element::FloatElement;
-use crate::{Element, Result, Tensor};
+use crate::{PodElement, Result, Tensor};
 
 /// Applies `f` to broadcast pairs, on several threads where rows are long.
-pub fn zip<T: Element, U: Element>(
+pub fn zip<T: PodElement, U: PodElement>(
     a: &Tensor,
     b: &Tensor,
     f: impl Fn(T, T) -> U + Copy + Sync,
@@ -29,7 +29,7 @@ pub type BinaryKernel<T> = fn(&mut [T], Strided<'_, T>, Strided<'_, T>);
 
 /// Runs a kernel over broadcast pairs, on several threads where rows are long. It is called for the longest
 /// rows that result and operands have in common.
-pub fn zip_parallel<T: Element, U: Element>(
+pub fn zip_parallel<T: PodElement, U: PodElement>(
     a: &Tensor,
     b: &Tensor,
     kernel: BinaryRowKernel<'_, T, U>,
@@ -66,7 +66,7 @@ pub fn zip_parallel<T: Element, U: Element>(
 }
 
 /// One row of [`zip`].
-pub fn row<T: Element, U: Element>(
+pub fn row<T: PodElement, U: PodElement>(
     out: &mut [U],
     (xs, x_step): Strided<'_, T>,
     (ys, y_step): Strided<'_, T>,
@@ -90,8 +90,13 @@ pub fn row<T: Element, U: Element>(
     }
 }
 
-fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: impl Fn(T, T) -> U) {
-    dispatch(
+fn row_of_pairs<T: PodElement, U: PodElement>(
+    out: &mut [U],
+    xs: &[T],
+    ys: &[T],
+    f: impl Fn(T, T) -> U,
+) {
+    dispatch_for::<T, U, _>(
         #[inline(always)]
         move || {
             for ((o, &x), &y) in out.iter_mut().zip(xs).zip(ys) {
@@ -105,7 +110,7 @@ fn row_of_pairs<T: Element, U: Element>(out: &mut [U], xs: &[T], ys: &[T], f: im
 type PairKernel<'a, T, U> = &'a dyn Fn(&mut [U], &[T], &[T]);
 
 /// Calls `f` for blocks of a row whose elements have been gathered side by side.
-fn gathered<T: Element, U>(
+fn gathered<T: PodElement, U>(
     out: &mut [U],
     x: Strided<'_, T>,
     y: Strided<'_, T>,
@@ -118,13 +123,13 @@ fn gathered<T: Element, U>(
     }
 }
 
-fn gathered_by<const BLOCK: usize, T: Element, U>(
+fn gathered_by<const BLOCK: usize, T: PodElement, U>(
     out: &mut [U],
     x: Strided<'_, T>,
     y: Strided<'_, T>,
     f: PairKernel<'_, T, U>,
 ) {
-    fn gather<'a, T: Element>(
+    fn gather<'a, T: PodElement>(
         (from, step): Strided<'a, T>,
         start: usize,
         to: &'a mut [T],

@@ -4,10 +4,10 @@ use crate::iter::permutation::Permutation;
 use crate::layout::strides::is_dense;
 use crate::parallel::{grain, partition};
 use crate::simd::map_slice::map_slice;
-use crate::{Element, Result, Tensor};
+use crate::{PodElement, Result, Tensor};
 
 /// Applies `f` to every element, on several threads where there are many.
-pub fn map<T: Element, U: Element>(
+pub fn map<T: PodElement, U: PodElement>(
     input: &Tensor,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<Tensor> {
@@ -15,7 +15,7 @@ pub fn map<T: Element, U: Element>(
 }
 
 /// Applies a kernel to all elements, on several threads where there are many.
-pub fn map_slices<T: Element, U: Element>(
+pub fn map_slices<T: PodElement, U: PodElement>(
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),
 ) -> Result<Tensor> {
@@ -23,7 +23,7 @@ pub fn map_slices<T: Element, U: Element>(
 }
 
 /// As [`map_slices`], on several threads where there are more elements than `serial`.
-pub fn map_slices_beyond<T: Element, U: Element>(
+pub fn map_slices_beyond<T: PodElement, U: PodElement>(
     serial: usize,
     input: &Tensor,
     kernel: &(dyn Fn(&[T], &mut [U]) + Sync),

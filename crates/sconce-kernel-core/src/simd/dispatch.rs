@@ -12,6 +12,8 @@
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
+use crate::{DType, Element};
+
 /// Which instructions a copy is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
@@ -191,6 +193,35 @@ pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         dispatch_at(best(), f)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    f()
+}
+
+/// As [`dispatch`], for loops that read elements of `T` and write those of `U`. Only what programs compute most of has
+/// a copy for AVX-512: floating point numbers as such, and what they are made of and become. Other loops, of integers
+/// and complex numbers, run in the copy for AVX2 there: a third copy of each would be a tenth of the crate's code.
+#[inline]
+pub fn dispatch_for<T: Element, U: Element, R>(f: impl FnOnce() -> R) -> R {
+    if const { is_common(T::DTYPE, U::DTYPE) } { dispatch(f) } else { dispatch_up_to_avx2(f) }
+}
+
+const fn is_common(from: DType, to: DType) -> bool {
+    match (from, to) {
+        (DType::Float32, _) | (_, DType::Float32) => true,
+        (DType::Float64, to) => matches!(to, DType::Float64 | DType::Bool),
+        _ => false,
+    }
+}
+
+/// As [`dispatch`], without a copy for AVX-512.
+#[inline]
+fn dispatch_up_to_avx2<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    match best() {
+        // SAFETY: what has AVX-512 as a level has AVX2 and FMA, too.
+        Level::Avx2 | Level::Avx512 => unsafe { avx2(f) },
+        Level::Baseline => f(),
     }
     #[cfg(not(target_arch = "x86_64"))]
     f()

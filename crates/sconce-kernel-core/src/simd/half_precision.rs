@@ -3,13 +3,13 @@
 
 use half::{bf16, f16};
 
-use crate::Element;
+use crate::PodElement;
 use crate::layout::strided_iter::Strided;
 use crate::simd::arithmetic::Arithmetic;
 use crate::simd::map_slice::map_slice;
 
 /// A type of half precision. Its conversions have no branches, so that loops over them are vector code.
-pub trait Half: Element {
+pub trait Half: PodElement {
     /// Whether one shift widens a number.
     const BY_SHIFT: bool;
 

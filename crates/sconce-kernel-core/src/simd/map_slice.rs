@@ -1,15 +1,15 @@
 //! Applies a function to every element of a slice, in a loop compiled for each level of vector
 //! instructions.
 
-use crate::Element;
-use crate::simd::dispatch::dispatch;
+use crate::PodElement;
+use crate::simd::dispatch::dispatch_for;
 use crate::vecmath::float_element::FloatElement;
 
 /// Fills a slice with the values of a function.
-pub fn map_slice<T: Element, U: Element>(xs: &[T], out: &mut [U], f: impl Fn(T) -> U) {
+pub fn map_slice<T: PodElement, U: PodElement>(xs: &[T], out: &mut [U], f: impl Fn(T) -> U) {
     // What the function has captured moves along: behind a reference it would be read anew for every
     // element, for all the compiler knows what is written may lie there.
-    dispatch(
+    dispatch_for::<T, U, _>(
         #[inline(always)]
         move || {
             for (out, &x) in out.iter_mut().zip(xs) {

@@ -10,7 +10,7 @@ use crate::simd::half_precision::{narrow, widen};
 use crate::simd::map_slice::map_slice;
 use crate::tensor::transposed_copy::copy_transposed;
 use crate::vecmath::float_element::FloatElement;
-use crate::{Bool, DType, Element, Error, Result, Tensor, element};
+use crate::{Bool, DType, Error, PodElement, Result, Tensor};
 
 impl Tensor {
     /// Writes `source`, broadcast and converted, into this tensor: `torch.Tensor.copy_`. Views of
@@ -54,7 +54,7 @@ impl Tensor {
         }
     }
 
-    fn copy_units<T: Element>(&self, source: &Tensor) -> Result<()> {
+    fn copy_units<T: PodElement>(&self, source: &Tensor) -> Result<()> {
         let from = source.storage().read::<T>()?;
         let mut to = self.storage().write::<T>()?;
         let strides = [self.strides(), source.strides()];
@@ -108,7 +108,7 @@ impl Tensor {
 
 /// The number that conversions go through: exact for every pair but 64-bit integers to 32-bit
 /// floating types, which have a rule of their own.
-trait Convert: Element {
+trait Convert: PodElement {
     fn wide(self) -> Wide;
     fn narrow(wide: Wide) -> Self;
 }
@@ -249,7 +249,7 @@ pub fn copy_row<T: Copy>(to: &mut [T], from: &[T]) {
 }
 
 /// Converts pieces of a contiguous tensor, on several threads where there are many elements.
-fn convert_slices<F: Element, T: Element>(
+fn convert_slices<F: PodElement, T: PodElement>(
     source: &Tensor,
     result: &Tensor,
     convert: &(dyn Fn(&[F], &mut [T]) + Sync),
@@ -282,22 +282,22 @@ fn convert_quickly(source: &Tensor, result: &Tensor) -> Result<bool> {
         (Float32, Int32) => by!(|x: f32| i32::narrow(x.wide())),
         (Float64, Int32) => by!(|x: f64| i32::narrow(x.wide())),
         (Float32, UInt8) => convert_slices(source, result, &bytes),
-        (Float32, Bool) => by!(|x: f32| element::Bool::from(x != 0.0)),
-        (Float64, Bool) => by!(|x: f64| element::Bool::from(x != 0.0)),
+        (Float32, Bool) => by!(|x: f32| sconce_tensor::Bool::from(x != 0.0)),
+        (Float64, Bool) => by!(|x: f64| sconce_tensor::Bool::from(x != 0.0)),
         (Int64, Float32) => by!(|x: i64| x as f32),
         (Int64, Float64) => by!(|x: i64| x as f64),
         (Int64, Int32) => by!(|x: i64| x as i32),
         (Int64, UInt8) => by!(|x: i64| x as u8),
-        (Int64, Bool) => by!(|x: i64| element::Bool::from(x != 0)),
+        (Int64, Bool) => by!(|x: i64| sconce_tensor::Bool::from(x != 0)),
         (Int32, Int64) => by!(|x: i32| i64::from(x)),
         (Int32, Float32) => by!(|x: i32| x as f32),
         (UInt8, Float32) => by!(|x: u8| f32::from(x)),
         (UInt8, Float64) => by!(|x: u8| f64::from(x)),
         (UInt8, Int64) => by!(|x: u8| i64::from(x)),
         (UInt8, Int32) => by!(|x: u8| i32::from(x)),
-        (UInt8, Bool) => by!(|x: u8| element::Bool::from(x != 0)),
-        (Bool, Float32) => by!(|x: element::Bool| f32::from(u8::from(x.get()))),
-        (Bool, Int64) => by!(|x: element::Bool| i64::from(x.get())),
+        (UInt8, Bool) => by!(|x: u8| sconce_tensor::Bool::from(x != 0)),
+        (Bool, Float32) => by!(|x: sconce_tensor::Bool| f32::from(u8::from(x.get()))),
+        (Bool, Int64) => by!(|x: sconce_tensor::Bool| i64::from(x.get())),
         _ => return Ok(false),
     }?;
     Ok(true)

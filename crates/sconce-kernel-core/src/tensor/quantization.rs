@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::tensor::quantizer::{Quantization, Quantizer};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// Says how the integers of a tensor, and of what shares its storage, stand for real numbers.
 pub fn set(tensor: &Tensor, quantizer: Quantizer) -> Result<()> {
@@ -102,7 +102,7 @@ pub fn codes(tensor: &Tensor) -> Result<Vec<i64>> {
 
 /// A quantized tensor of integers, which are held within what the dtype holds.
 pub fn pack(values: &[i64], sizes: &[i64], dtype: DType, quantizer: Quantizer) -> Result<Tensor> {
-    fn fill<T: Element>(out: &Tensor, values: &[i64], cast: impl Fn(i64) -> T) -> Result<()> {
+    fn fill<T: PodElement>(out: &Tensor, values: &[i64], cast: impl Fn(i64) -> T) -> Result<()> {
         for (out, &value) in out.write::<T>()?.iter_mut().zip(values) {
             *out = cast(value);
         }

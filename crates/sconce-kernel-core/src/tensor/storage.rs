@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::alloc::caching_allocator::{Block, poison};
 use crate::tensor::quantizer::Quantization;
-use crate::{Charge, Element, Error, Memory, Result};
+use crate::{Charge, Error, Memory, PodElement, Result};
 
 /// A run of bytes that tensors are views of, `torch.UntypedStorage` at run time.
 ///
@@ -184,7 +184,7 @@ impl Storage {
     /// # Errors
     /// Where it is being written.
     #[inline]
-    pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
+    pub fn read<T: PodElement>(&self) -> Result<Ref<'_, [T]>> {
         let buffer = self.0.buffer.try_borrow().map_err(|_| in_use())?;
         Ref::filter_map(buffer, |buffer| {
             let bytes = match buffer {
@@ -202,7 +202,7 @@ impl Storage {
     /// # Errors
     /// Where it is being read or written, or memory is short.
     #[inline]
-    pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
+    pub fn write<T: PodElement>(&self) -> Result<RefMut<'_, [T]>> {
         let mut buffer = self.0.buffer.try_borrow_mut().map_err(|_| in_use())?;
         self.0.writes.set(self.0.writes.get().wrapping_add(1));
         if let Buffer::Shared(storage) = &*buffer {
@@ -230,7 +230,7 @@ fn copied(bytes: &[u8]) -> Result<Block> {
     Ok(block)
 }
 
-fn whole<T: Element>(bytes: &[u8]) -> Option<&[T]> {
+fn whole<T: PodElement>(bytes: &[u8]) -> Option<&[T]> {
     let whole = bytes.len() / size_of::<T>() * size_of::<T>();
     bytemuck::try_cast_slice(&bytes[..whole]).ok()
 }

@@ -10,7 +10,7 @@ use num_complex::Complex;
 
 use crate::layout::shape::{self, contiguous_strides, list, numel};
 use crate::layout::strided_iter;
-use crate::{Bool, DType, Dims, Element, Error, Result, Scalar, Storage};
+use crate::{Bool, DType, Dims, Error, PodElement, Result, Scalar, Storage};
 
 /// A strided view of a [`Storage`], `torch.Tensor` at run time.
 ///
@@ -215,7 +215,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Where `sizes` hold another number of elements.
-    pub fn from_slice<T: Element>(elements: &[T], sizes: &[i64]) -> Result<Tensor> {
+    pub fn from_slice<T: PodElement>(elements: &[T], sizes: &[i64]) -> Result<Tensor> {
         if numel(sizes)? as u64 != elements.len() as u64 {
             return Err(Error::runtime(format!(
                 "shape '{}' is invalid for input of size {}",
@@ -383,7 +383,7 @@ impl Tensor {
     /// # Errors
     /// For other dtypes, tensors that are not contiguous, and storages that are being written.
     #[inline]
-    pub fn read<T: Element>(&self) -> Result<Ref<'_, [T]>> {
+    pub fn read<T: PodElement>(&self) -> Result<Ref<'_, [T]>> {
         let range = self.range::<T>()?;
         Ref::filter_map(self.current().storage.read::<T>()?, |all| all.get(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
@@ -394,14 +394,14 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::read`], and for storages that are being read.
     #[inline]
-    pub fn write<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
+    pub fn write<T: PodElement>(&self) -> Result<RefMut<'_, [T]>> {
         let range = self.range::<T>()?;
         RefMut::filter_map(self.current().storage.write::<T>()?, |all| all.get_mut(range))
             .map_err(|_| Error::runtime("tensor reaches beyond its storage"))
     }
 
     #[inline]
-    fn range<T: Element>(&self) -> Result<std::ops::Range<usize>> {
+    fn range<T: PodElement>(&self) -> Result<std::ops::Range<usize>> {
         self.expect_dtype(T::DTYPE)?;
         let view = self.current();
         if !view.contiguous {
@@ -433,7 +433,7 @@ impl Tensor {
     ///
     /// # Errors
     /// For other dtypes.
-    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn to_vec<T: PodElement>(&self) -> Result<Vec<T>> {
         self.expect_dtype(T::DTYPE)?;
         Ok(self.contiguous()?.read::<T>()?.to_vec())
     }
@@ -516,7 +516,7 @@ impl Tensor {
         }
     }
 
-    fn fill_with<T: Element>(&self, value: T) -> Result<()> {
+    fn fill_with<T: PodElement>(&self, value: T) -> Result<()> {
         let mut all = self.current().storage.write::<T>()?;
         // What stands for many is written once.
         let sizes = self.current().sizes.iter().zip(&self.current().strides);

@@ -6,14 +6,14 @@
 use crate::layout::strided_iter;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::transpose_4x4;
-use crate::{Dims, Element};
+use crate::{Dims, PodElement};
 
 /// Rows and columns that are transposed together: with four bytes to an element, those of a cache line.
 pub const BLOCK: usize = 16;
 
 /// Copies views of these sizes, from `start`, where the elements of each follow one another along another
 /// dimension; `false` for other views, with nothing done.
-pub fn copy_transposed<T: Element>(
+pub fn copy_transposed<T: PodElement>(
     sizes: &[i64],
     strides: [&[i64]; 2],
     start: [i64; 2],
@@ -67,7 +67,7 @@ pub fn copy_transposed<T: Element>(
 }
 
 /// Copies [`BLOCK`] columns of as many numbers of `from`, `from_row` elements apart, to rows of `to`.
-pub fn copy_block<T: Element>(to: &mut [T], to_row: usize, from: &[T], from_row: usize) {
+pub fn copy_block<T: PodElement>(to: &mut [T], to_row: usize, from: &[T], from_row: usize) {
     let mut block = [[from[0]; BLOCK]; BLOCK];
     for (column, block) in block.iter_mut().enumerate() {
         block.copy_from_slice(&from[column * from_row..][..BLOCK]);

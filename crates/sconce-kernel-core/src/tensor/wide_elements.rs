@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use num_complex::Complex;
 
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// The widest complex number.
 pub type Complex128 = Complex<f64>;
@@ -77,7 +77,7 @@ impl WideElements {
 }
 
 /// What all three kinds of numbers can do.
-pub trait Number: Element {
+pub trait Number: PodElement {
     /// 0.
     const ZERO: Self;
     /// 1.

@@ -1,11 +1,11 @@
 //! The floating types that operators compute in.
 
-use crate::Element;
+use crate::PodElement;
 use crate::vecmath::accuracy::{Accuracy, DoubleAccuracy, SingleAccuracy};
 use crate::vecmath::single_via_double;
 
 /// A floating type that operators compute in.
-pub trait FloatElement: Element {
+pub trait FloatElement: PodElement {
     /// The functions that other operators are made of.
     type Accuracy: Accuracy;
     /// The angle of a point; this is its `y`.

@@ -17,7 +17,7 @@ use crate::elementwise::complex_arithmetic::{power, quotient, times_one};
 use crate::elementwise::unary::UnaryKernels;
 use crate::elementwise::{binary_integer, remainder};
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, UnaryOp, result_type, unary,
+    Bool, DType, Error, Operand, PodElement, Result, Scalar, Tensor, UnaryOp, result_type, unary,
 };
 
 use BinaryOp::*;
@@ -228,7 +228,7 @@ fn scaled(op: BinaryOp, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result
 fn complex_sums<F>(op: BinaryOp, a: &Tensor, b: &Tensor, alpha: Complex<F>) -> Result<Tensor>
 where
     F: num_traits::Float,
-    Complex<F>: Element,
+    Complex<F>: PodElement,
 {
     type C<F> = Complex<F>;
     match op {
@@ -349,7 +349,7 @@ floating! { f32 f64 }
 fn complexes<F>(op: BinaryOp, a: &Tensor, b: &Tensor) -> Result<Tensor>
 where
     F: BinaryKernels + From<f32> + num_traits::Float,
-    Complex<F>: Element,
+    Complex<F>: PodElement,
 {
     type C<F> = Complex<F>;
     match op {

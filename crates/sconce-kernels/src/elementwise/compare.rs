@@ -3,9 +3,9 @@
 use sconce_kernel_core::iter::broadcast_binary::zip;
 
 use crate::elementwise::binary_op::BinaryOp::{self, *};
-use crate::{Bool, Element, Result, Tensor};
+use crate::{Bool, PodElement, Result, Tensor};
 
-pub(crate) fn compare<T: Element + PartialOrd>(
+pub(crate) fn compare<T: PodElement + PartialOrd>(
     op: BinaryOp,
     a: &Tensor,
     b: &Tensor,

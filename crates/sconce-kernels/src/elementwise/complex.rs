@@ -6,7 +6,7 @@ use sconce_kernel_core::layout::shape;
 use sconce_kernel_core::tensor::promotion::int_to_float;
 use sconce_kernel_core::vecmath::accuracy::{Accuracy, SingleAccuracy};
 
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// The real dtype of the parts of a complex one; other dtypes as they are.
 pub fn real_dtype(dtype: DType) -> DType {
@@ -222,7 +222,7 @@ fn joined(
     }
 }
 
-fn pairs<T: Element, U: Element>(
+fn pairs<T: PodElement, U: PodElement>(
     a: &Tensor,
     b: &Tensor,
     f: impl Fn([T; 2]) -> U,

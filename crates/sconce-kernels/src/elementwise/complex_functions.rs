@@ -8,7 +8,7 @@ use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::elementwise::complex_arithmetic::quotient;
 use crate::elementwise::complex_special_cases;
-use crate::{DType, Element, Error, Result, Tensor, UnaryOp, result_type};
+use crate::{DType, Error, PodElement, Result, Tensor, UnaryOp, result_type};
 
 type C = Complex<f64>;
 
@@ -74,7 +74,7 @@ pub(crate) fn function(op: UnaryOp) -> Option<fn(C) -> C> {
 /// `1 / z` of each element.
 pub(crate) fn reciprocals<F>(all: &[Complex<F>], out: &mut [Complex<F>])
 where
-    F: Element + Float + AsPrimitive<f64>,
+    F: PodElement + Float + AsPrimitive<f64>,
     f64: AsPrimitive<F>,
 {
     const BLOCK: usize = 256;

@@ -10,7 +10,7 @@ use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::quantize::{map_codes, quantized_integer};
 use crate::{
-    Bool, DType, Element, Error, Operand, Result, Scalar, Tensor, per_tensor, result_type,
+    Bool, DType, Error, Operand, PodElement, Result, Scalar, Tensor, per_tensor, result_type,
 };
 
 /// `torch.where(condition, a, b)`.
@@ -39,7 +39,7 @@ pub fn where_(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tens
     Ok(result)
 }
 
-fn overwrite<T: Element>(result: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()> {
+fn overwrite<T: PodElement>(result: &Tensor, mask: &Tensor, source: &Tensor) -> Result<()> {
     let start = source.offset() as usize;
     let source_elements = source.storage().read::<T>()?;
     let mask = mask.read::<Bool>()?;

@@ -3,7 +3,7 @@
 //! There is nothing to promote and nothing to broadcast, and an operand that nobody else holds gives
 //! its memory to the result. For small tensors the general path costs more than the arithmetic.
 
-use crate::{BinaryOp, DType, Element, Operand, Scalar, Tensor, UnaryOp};
+use crate::{BinaryOp, DType, Operand, PodElement, Scalar, Tensor, UnaryOp};
 
 /// Integers up to here are the same number in `f32`.
 const EXACT_IN_F32: u64 = 1 << 24;
@@ -111,7 +111,7 @@ impl Zip<'_> {
     }
 
     /// Applies `f` to all pairs, or to all elements and the number.
-    fn each<T: Element>(&self, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
+    fn each<T: PodElement>(&self, number: T, f: impl Fn(T, T) -> T) -> Option<Tensor> {
         let Zip { a, b, into } = *self;
         let Operand::Tensor(b) = b else { return map(a, into.is_some(), |x| f(x, number)) };
         match into {
@@ -159,7 +159,7 @@ pub fn contiguous_unary(op: UnaryOp, a: &Tensor, done: bool) -> Option<Tensor> {
     }
 }
 
-fn map<T: Element>(a: &Tensor, in_place: bool, f: impl Fn(T) -> T) -> Option<Tensor> {
+fn map<T: PodElement>(a: &Tensor, in_place: bool, f: impl Fn(T) -> T) -> Option<Tensor> {
     if in_place {
         a.write::<T>().ok()?.iter_mut().for_each(|x| *x = f(*x));
         return Some(a.clone());

@@ -7,10 +7,10 @@ use sconce_kernel_core::tensor::wide_elements::{Complex128, Number, widest};
 
 use crate::elementwise::any_dtype::zip_floating;
 use crate::elementwise::complex_arithmetic::quotient;
-use crate::{DType, Element, Error, Operand, Result, Scalar, Tensor, result_type};
+use crate::{DType, Error, Operand, PodElement, Result, Scalar, Tensor, result_type};
 
 /// `f` of broadcast triples.
-fn zip3<T: Element>(
+fn zip3<T: PodElement>(
     tensors: [&Tensor; 3],
     dtype: DType,
     f: impl Fn(T, T, T) -> T + Copy,

@@ -15,7 +15,7 @@ use sconce_kernel_core::vecmath::{double, single, single_via_double as wide};
 use crate::elementwise::complex_functions;
 use crate::elementwise::unary_op::{Class, UnaryOp};
 use crate::quantize::{through_floats, through_integers};
-use crate::{Bool, DType, Element, Error, Result, Tensor};
+use crate::{Bool, DType, Error, PodElement, Result, Tensor};
 
 use UnaryOp::*;
 
@@ -310,9 +310,9 @@ fn int_kernel(op: UnaryOp, input: &Tensor, dtype: DType) -> Result<Tensor> {
 
 fn complex_kernel<F>(op: UnaryOp, input: &Tensor) -> Result<Tensor>
 where
-    F: Element + Float + AsPrimitive<f64>,
+    F: PodElement + Float + AsPrimitive<f64>,
     f64: AsPrimitive<F>,
-    Complex<F>: Element,
+    Complex<F>: PodElement,
 {
     let wide = |x: Complex<F>| Complex::<f64>::new(x.re.as_(), x.im.as_());
     let narrow = |x: Complex<f64>| Complex::<F>::new(x.re.as_(), x.im.as_());

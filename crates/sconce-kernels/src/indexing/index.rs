@@ -6,7 +6,7 @@ use sconce_kernel_core::parallel::{grain, partition};
 
 use crate::elementwise::in_place::store;
 use crate::indexing::index_runs::{IndexRuns, at_least_one, by_width, units};
-use crate::{Bool, DType, Dims, Element, Error, Operand, Result, Tensor};
+use crate::{Bool, DType, Dims, Error, Operand, PodElement, Result, Tensor};
 
 fn integers(index: &Tensor, refuse: impl FnOnce() -> Error) -> Result<Vec<i64>> {
     if !matches!(index.dtype(), DType::Int64 | DType::Int32) && index.numel() > 0 {
@@ -47,7 +47,7 @@ fn take_slices(input: &Tensor, dim: usize, indices: &[i64]) -> Result<Tensor> {
     let whole = inner * sizes[dim] as usize;
     sizes[dim] = indices.len() as i64;
     let result = Tensor::for_overwrite(&sizes, input.dtype())?;
-    fn copy<T: Element>(
+    fn copy<T: PodElement>(
         input: &Tensor,
         result: &Tensor,
         indices: &[i64],

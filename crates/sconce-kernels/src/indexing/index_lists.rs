@@ -6,7 +6,7 @@ use sconce_kernel_core::layout::shape::product;
 use sconce_kernel_core::parallel::partition;
 
 use crate::indexing::index_runs::{by_width, units};
-use crate::{Dims, Element, Error, Result, Tensor};
+use crate::{Dims, Error, PodElement, Result, Tensor};
 
 /// Elements of a result from which on other threads pay.
 const PARALLEL: usize = 1 << 16;
@@ -36,7 +36,7 @@ pub(crate) fn pick(input: &Tensor, lists: &[Vec<usize>]) -> Result<Tensor> {
     Ok(result)
 }
 
-fn copy<T: Element>(input: &Tensor, result: &Tensor, lists: &[Vec<usize>]) -> Result<()> {
+fn copy<T: PodElement>(input: &Tensor, result: &Tensor, lists: &[Vec<usize>]) -> Result<()> {
     let lead = input.dim() - lists.len();
     let Some((columns, outer)) = lists.split_last() else { return Ok(()) };
     let width = product(&input.sizes()[input.dim() - 1..]) as usize;

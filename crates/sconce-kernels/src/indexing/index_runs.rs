@@ -9,9 +9,9 @@ use num_complex::Complex;
 use sconce_kernel_core::layout::shape::{contiguous_strides, wrap_dim};
 use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::parallel::{grain, partition};
-use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::dispatch::{dispatch, dispatch_for};
 
-use crate::{Bool, DType, Dims, Element, Error, Result, Tensor};
+use crate::{Bool, DType, Dims, Error, PodElement, Result, Tensor};
 
 /// Runs `$f::<T>` for an unsigned type as wide as the dtype's elements: moving needs no more.
 macro_rules! by_width {
@@ -31,7 +31,7 @@ pub(crate) use by_width;
 pub(crate) type Widest = Complex<f64>;
 
 /// A contiguous tensor's elements as units of their width.
-pub(crate) fn units<T: Element>(tensor: &Tensor) -> Result<Ref<'_, [T]>> {
+pub(crate) fn units<T: PodElement>(tensor: &Tensor) -> Result<Ref<'_, [T]>> {
     let start = if tensor.numel() == 0 { 0 } else { tensor.offset() as usize };
     let range = start..start + tensor.count();
     Ref::filter_map(tensor.storage().read::<T>()?, |all| all.get(range))
@@ -265,7 +265,11 @@ impl IndexRuns {
     /// # Errors
     /// For indices beyond the dimension, and where memory is short.
     pub(crate) fn gather(&self, input: &Tensor, sizes: &[i64]) -> Result<Tensor> {
-        fn copy<T: Element>(input: &Tensor, result: &Tensor, positions: &IndexRuns) -> Result<()> {
+        fn copy<T: PodElement>(
+            input: &Tensor,
+            result: &Tensor,
+            positions: &IndexRuns,
+        ) -> Result<()> {
             let (from, len) = (units::<T>(input)?, positions.len);
             let from = &from[..];
             let mut to = result.storage().write::<T>()?;
@@ -312,7 +316,11 @@ impl IndexRuns {
     /// # Errors
     /// For indices beyond the dimension, and where both share a storage.
     pub(crate) fn scatter(&self, target: &Tensor, source: &Tensor) -> Result<()> {
-        fn copy<T: Element>(target: &Tensor, source: &Tensor, positions: &IndexRuns) -> Result<()> {
+        fn copy<T: PodElement>(
+            target: &Tensor,
+            source: &Tensor,
+            positions: &IndexRuns,
+        ) -> Result<()> {
             let from = units::<T>(source)?;
             let mut to = target.storage().write::<T>()?;
             positions.fold(
@@ -328,7 +336,7 @@ impl IndexRuns {
     ///
     /// # Errors
     /// For indices beyond the dimension.
-    pub(crate) fn fold<T: Element>(
+    pub(crate) fn fold<T: PodElement>(
         &self,
         target: &mut [T],
         source: &[T],
@@ -343,7 +351,7 @@ impl IndexRuns {
                     let pairs = starts.iter().zip(&source[first..]);
                     pairs.for_each(|(&at, x)| one(&mut target[at as usize], x));
                 }
-                _ => dispatch(
+                _ => dispatch_for::<T, T, _>(
                     #[inline(always)]
                     || {
                         let runs = source[first * len..].chunks_exact(len);

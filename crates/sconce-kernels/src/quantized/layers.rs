@@ -16,7 +16,7 @@ use crate::nn::conv::convolution::checked_geometry;
 use crate::nn::conv::window::Geometry;
 use crate::quantize::{Steps, centred, choose_parameters, dequantize, nearest, quantize};
 use crate::{
-    BinaryOp, ConvOptions, DType, Element, Error, MemoryFormat, Result, Scalar, Tensor, binary,
+    BinaryOp, ConvOptions, DType, Error, MemoryFormat, PodElement, Result, Scalar, Tensor, binary,
     conv, linear,
 };
 
@@ -74,12 +74,12 @@ impl Channels {
 }
 
 /// `f` of the sums, whose channels lie side by side, and the scale and bias of their channels.
-fn finished<T: Element>(
+fn finished<T: PodElement>(
     sums: &Tensor,
     channels: &Channels,
     f: impl Fn(f32, f32, f32) -> T + Copy,
 ) -> Result<Tensor> {
-    fn rows<S: Element, T: Element>(
+    fn rows<S: PodElement, T: PodElement>(
         sums: &Tensor,
         channels: &Channels,
         f: impl Fn(S, f32, f32) -> T + Copy,

@@ -9,7 +9,7 @@ use sconce_kernel_core::c_format::general;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::vecmath::{double, single};
 
-use crate::{DType, Element, Error, Generator, MemoryFormat, Result, Tensor};
+use crate::{DType, Error, Generator, MemoryFormat, PodElement, Result, Tensor};
 
 /// The dimensions, outermost in memory first: the order in which `TensorIterator` goes over one
 /// tensor.
@@ -46,7 +46,7 @@ pub fn empty_like(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
 }
 
 /// Writes one number for each element, in the order of memory, converted to the target's dtype.
-pub(crate) fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()> {
+pub(crate) fn write_in_order<T: PodElement>(target: &Tensor, numbers: &[T]) -> Result<()> {
     target.expect_elements_once()?;
     if target.dtype() == T::DTYPE && target.is_contiguous() {
         target.write::<T>()?.copy_from_slice(numbers);
@@ -57,9 +57,9 @@ pub(crate) fn write_in_order<T: Element>(target: &Tensor, numbers: &[T]) -> Resu
 }
 
 /// Writes real numbers: one for each element, two for each complex element.
-fn write_reals<T: Element>(target: &Tensor, numbers: &[T]) -> Result<()>
+fn write_reals<T: PodElement>(target: &Tensor, numbers: &[T]) -> Result<()>
 where
-    Complex<T>: Element,
+    Complex<T>: PodElement,
 {
     if !target.dtype().is_complex() {
         return write_in_order(target, numbers);

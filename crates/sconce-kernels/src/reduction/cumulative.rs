@@ -10,7 +10,7 @@ use sconce_kernel_core::tensor::wide_elements::{
 use sconce_kernel_core::vecmath::accuracy::{DoubleAccuracy, SingleAccuracy};
 
 use crate::special::log_of_sum;
-use crate::{DType, Dims, Element, Error, MinMax, Result, Tensor};
+use crate::{DType, Dims, Error, MinMax, PodElement, Result, Tensor};
 
 /// Elements with a dimension last, as rows, and how to get back.
 struct Lines {
@@ -83,7 +83,7 @@ pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor>
 }
 
 /// Every element combined with all before it along a dimension, in numbers wider than the elements.
-fn scan<T: Element, A: Copy>(
+fn scan<T: PodElement, A: Copy>(
     input: &Tensor,
     dim: i64,
     dtype: DType,
@@ -135,7 +135,7 @@ fn scan<T: Element, A: Copy>(
 const SIDE_BY_SIDE: usize = 8;
 
 #[inline(always)]
-fn scan_rows<const N: usize, T: Element, A: Copy>(
+fn scan_rows<const N: usize, T: PodElement, A: Copy>(
     from: &[T],
     to: &mut [T],
     len: usize,
@@ -157,7 +157,7 @@ fn scan_rows<const N: usize, T: Element, A: Copy>(
 }
 
 #[inline(always)]
-fn scan_columns<T: Element, A: Copy>(
+fn scan_columns<T: PodElement, A: Copy>(
     from: &[T],
     to: &mut [T],
     inner: usize,

@@ -8,7 +8,7 @@ use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
-use crate::{DType, Dims, Element, Error, Result, Tensor, norm, result_type, sum};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor, norm, result_type, sum};
 
 /// `torch.nn.functional.pairwise_distance`.
 ///
@@ -226,7 +226,7 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Result<Tensor> {
     result.to_dtype(dtype)
 }
 
-fn cdist_of<T: Element + Float>(
+fn cdist_of<T: PodElement + Float>(
     left: &Tensor,
     right: &Tensor,
     result: &Tensor,
@@ -274,7 +274,7 @@ pub fn pdist(input: &Tensor, p: f64) -> Result<Tensor> {
     result.to_dtype(input.dtype())
 }
 
-fn pdist_of<T: Element + Float>(rows: &Tensor, result: &Tensor, p: f64) -> Result<()> {
+fn pdist_of<T: PodElement + Float>(rows: &Tensor, result: &Tensor, p: f64) -> Result<()> {
     let (count, len) = (rows.sizes()[0] as usize, rows.sizes()[1] as usize);
     if len == 0 {
         return Ok(());

@@ -7,7 +7,7 @@ use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 use crate::reduction::reduce::{Reduced, Rows, rows};
 use crate::reduction::reduction_order::{Columns, WIDTH};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// Which end [`min_max`] looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn positions(choice: MinMaxQuery<'_>) -> Result<(Tensor, Tensor)> {
 }
 
 /// Numbers of which one is the greatest. NaN wins over every number, and is one of them.
-trait Ordered: Element + PartialOrd {
+trait Ordered: PodElement + PartialOrd {
     /// Nothing is less.
     const LEAST: Self;
     /// Nothing but NaN is greater.

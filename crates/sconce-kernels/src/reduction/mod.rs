@@ -13,3 +13,4 @@ pub(crate) mod segment_reduce;
 pub(crate) mod softmax;
 pub(crate) mod softmax_columns;
 pub(crate) mod statistics;
+pub(crate) mod vector_norm;

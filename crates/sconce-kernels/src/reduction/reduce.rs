@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::reduction::reduction_order::{Columns, OrderedFold};
-use crate::{Bool, DType, Dims, Element, Error, Result, Storage, Tensor};
+use crate::{Bool, DType, Dims, Error, PodElement, Result, Storage, Tensor};
 
 /// The rows of a tensor: what stays, and what is reduced, side by side.
 pub(crate) struct Rows {
@@ -118,7 +118,7 @@ impl Reduced {
     }
 
     /// What `finish` makes of every folded row.
-    pub(crate) fn fold<T: Element, A, M, J, U: Element>(
+    pub(crate) fn fold<T: PodElement, A, M, J, U: PodElement>(
         self,
         fold: OrderedFold<A, M, J>,
         finish: impl Fn(A) -> U + Copy + Sync,
@@ -144,12 +144,12 @@ impl Reduced {
     }
 
     /// The sum of every row.
-    fn sums<T: Element + Zero>(self) -> Result<Tensor> {
+    fn sums<T: PodElement + Zero>(self) -> Result<Tensor> {
         self.fold(OrderedFold::new(T::zero(), |x: T| x, |a, b| a + b), |sum| sum)
     }
 
     /// The product of every row.
-    fn products<T: Element + One>(self) -> Result<Tensor> {
+    fn products<T: PodElement + One>(self) -> Result<Tensor> {
         self.fold(OrderedFold::new(T::one(), |x: T| x, |a, b| a * b), |product| product)
     }
 }
@@ -159,7 +159,10 @@ pub(crate) const NARROW: i64 = 8;
 
 impl Rows {
     /// One value for every row.
-    pub(crate) fn each<T: Element, U: Element>(&self, f: impl Fn(&[T]) -> U) -> Result<Tensor> {
+    pub(crate) fn each<T: PodElement, U: PodElement>(
+        &self,
+        f: impl Fn(&[T]) -> U,
+    ) -> Result<Tensor> {
         let result = Tensor::zeros(&self.sizes, U::DTYPE)?;
         let all = self.tensor.read::<T>()?;
         let mut out = result.write::<U>()?;
@@ -406,7 +409,7 @@ fn check_identity(input: &Tensor, order: f64, dims: &[i64]) -> Result<()> {
 
 impl Reduced {
     /// The norm of every row, in double precision; sums beyond what the dtype holds are infinite.
-    fn norms<T: Element + Into<f64>>(self, p: f64) -> Result<Tensor> {
+    fn norms<T: PodElement + Into<f64>>(self, p: f64) -> Result<Tensor> {
         let most = if T::DTYPE == DType::Float32 { f64::from(f32::MAX) } else { f64::MAX };
         let held = move |sum: f64| if sum > most { f64::INFINITY } else { sum };
         let join = |a: f64, b: f64| a + b;

@@ -11,7 +11,7 @@ use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use smallvec::SmallVec;
 
-use crate::Element;
+use crate::PodElement;
 
 /// Numbers that are taken in side by side.
 pub(crate) const LANES: usize = 16;
@@ -128,7 +128,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
     }
 
     /// Fills `out` with what `finish` makes of the rows of `len` numbers each.
-    pub(crate) fn rows<T: Element, U: Send>(
+    pub(crate) fn rows<T: PodElement, U: Send>(
         self,
         all: &[T],
         len: usize,
@@ -163,7 +163,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
     }
 
     /// [`OrderedFold::row`] of a row so long that other threads pay: its quarters are those of halving twice.
-    fn row_shared<T: Element>(self, row: &[T]) -> A
+    fn row_shared<T: PodElement>(self, row: &[T]) -> A
     where
         A: Send + Sync,
         M: Fn(T) -> A + Copy + Sync,
@@ -178,7 +178,7 @@ impl<A: Copy, M, J: Fn(A, A) -> A + Copy> OrderedFold<A, M, J> {
     }
 
     /// Fills `out` with what `finish` makes of columns.
-    pub(crate) fn columns<T: Element, U: Send>(
+    pub(crate) fn columns<T: PodElement, U: Send>(
         self,
         all: &[T],
         columns: &Columns,

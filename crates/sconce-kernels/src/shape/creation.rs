@@ -3,7 +3,7 @@
 use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::indexing::index_runs::{by_width, units};
-use crate::{DType, Element, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, PodElement, Result, Scalar, Tensor};
 
 /// `torch.arange` in the dtype of its bounds unless one is given.
 ///
@@ -53,7 +53,7 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
 }
 
 /// A vector of what `f` says for every index.
-fn counted<T: Element>(count: i64, f: impl Fn(usize) -> T) -> Result<Tensor> {
+fn counted<T: PodElement>(count: i64, f: impl Fn(usize) -> T) -> Result<Tensor> {
     let result = Tensor::for_overwrite(&[count], T::DTYPE)?;
     {
         let mut all = result.write::<T>()?;
@@ -110,7 +110,7 @@ pub fn linspace(start: Scalar, end: Scalar, steps: i64, dtype: DType) -> Result<
     if dtype == DType::Bool {
         return Err(Error::no_kernel("linspace_cpu", dtype));
     }
-    fn fill<T: Element>(
+    fn fill<T: PodElement>(
         start: f64,
         end: f64,
         steps: i64,
@@ -194,7 +194,7 @@ fn triangle(
         let message = format!("{name}: input tensor must have at least 2 dimensions");
         return Err(Error::runtime(message));
     }
-    fn copy<T: Element>(
+    fn copy<T: PodElement>(
         input: &Tensor,
         result: &Tensor,
         [rows, cols]: [i64; 2],

@@ -5,3 +5,4 @@ pub(crate) mod join;
 pub(crate) mod pad;
 pub(crate) mod pixel_shuffle;
 pub(crate) mod rearrange;
+pub(crate) mod window;

@@ -5,7 +5,7 @@ use sconce_kernel_core::layout::strided_iter;
 use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::indexing::index_runs::by_width;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// `torch.flip`.
 ///
@@ -37,7 +37,7 @@ pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
 }
 
 /// Fills a contiguous tensor with elements of `input`, from `start` with strides that may be negative.
-fn copy_backwards<T: Element>(
+fn copy_backwards<T: PodElement>(
     input: &Tensor,
     result: &Tensor,
     strides: &[i64],

@@ -2,7 +2,7 @@
 
 use num_traits::Float;
 
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// `torchaudio::_lfilter_core_loop`: each output is an input less the `K` outputs so far, weighted by the coefficients
 /// (latest last). `output` begins with `K - 1` numbers that are there already, and is filled from there.
@@ -22,7 +22,7 @@ pub fn lfilter_loop(input: &Tensor, coefficients: &Tensor, output: &Tensor) -> R
     }
 }
 
-fn recursive<T: Element + Float>(
+fn recursive<T: PodElement + Float>(
     input: &Tensor,
     coefficients: &Tensor,
     output: &Tensor,
@@ -97,7 +97,7 @@ fn rounded<T: Float>(value: f64) -> T {
     T::from(value).unwrap_or_else(T::nan)
 }
 
-fn mixed<T: Element + Float>(
+fn mixed<T: PodElement + Float>(
     waveform: &Tensor,
     distorted: &Tensor,
     states: [&Tensor; 2],

@@ -3,7 +3,7 @@
 use num_traits::Float;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
-use crate::{BinaryOp, DType, Element, Error, Result, Tensor, binary};
+use crate::{BinaryOp, DType, Error, PodElement, Result, Tensor, binary};
 
 /// How a deformable convolution walks. Pairs are height and width.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,7 @@ pub fn deform_conv2d(
 }
 
 /// The samples of every window: sizes batch, channels × kernel, windows.
-fn columns<F: Float + Element>(
+fn columns<F: Float + PodElement>(
     s: &Shape,
     input: &Tensor,
     offset: &Tensor,

@@ -3,7 +3,7 @@
 use num_traits::Float;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// `torchvision.ops.nms`: the boxes that overlap no better one by more than `threshold`, best first.
 ///
@@ -93,7 +93,7 @@ struct RoiGrid<F> {
     bins: [usize; 2],
 }
 
-impl<F: Float + Element> RoiGrid<F> {
+impl<F: Float + PodElement> RoiGrid<F> {
     fn new(input: &Tensor, rois: &Tensor, output: [i64; 2]) -> Result<RoiGrid<F>> {
         let (&[batch, channels, height, width], &[_, 5]) = (input.sizes(), rois.sizes()) else {
             return Err(Error::runtime("rois must have shape as Tensor[K, 5]"));
@@ -210,7 +210,7 @@ pub fn roi_align(input: &Tensor, rois: &Tensor, options: &RoiOptions) -> Result<
         .to_dtype(input.dtype())
 }
 
-fn align<F: Float + Element>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> Result<Tensor> {
+fn align<F: Float + PodElement>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> Result<Tensor> {
     let regions = RoiGrid::<F>::new(input, rois, o.output)?;
     let result = regions.result(regions.channels)?;
     let [rows, columns] = regions.bins;
@@ -273,7 +273,7 @@ pub fn roi_pool(input: &Tensor, rois: &Tensor, options: &RoiOptions) -> Result<(
     Ok((values.to_dtype(input.dtype())?, positions))
 }
 
-fn max_regions<F: Float + Element>(
+fn max_regions<F: Float + PodElement>(
     input: &Tensor,
     rois: &Tensor,
     o: &RoiOptions,
@@ -348,7 +348,7 @@ pub fn ps_roi_pool(input: &Tensor, rois: &Tensor, o: &RoiOptions) -> Result<(Ten
     Ok((values.to_dtype(input.dtype())?, channels))
 }
 
-fn position_sensitive<F: Float + Element>(
+fn position_sensitive<F: Float + PodElement>(
     input: &Tensor,
     rois: &Tensor,
     o: &RoiOptions,
@@ -387,7 +387,7 @@ fn position_sensitive<F: Float + Element>(
     Ok((result, mapping))
 }
 
-impl<F: Float + Element> RoiGrid<F> {
+impl<F: Float + PodElement> RoiGrid<F> {
     /// The average of samples in a bin.
     fn sampled_bin(
         &self,

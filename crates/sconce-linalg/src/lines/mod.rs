@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
-use sconce_kernels::{Element, Memory, Result, Tensor};
+use sconce_kernels::{Element, Memory, PodElement, Result, Tensor};
 
 use definition::{in_one_go, of_infinite};
 
@@ -64,7 +64,7 @@ impl<T: Precision> Plans<T> {
 }
 
 /// The precision that a transform is computed in: that of its elements.
-pub(crate) trait Precision: FftNum + Element + std::ops::MulAssign {
+pub(crate) trait Precision: FftNum + PodElement + std::ops::MulAssign {
     /// This thread's plans.
     fn with_plans<R>(f: impl FnOnce(&mut Plans<Self>) -> R) -> R;
 
@@ -140,7 +140,7 @@ pub(crate) fn complex_lines<T: Precision>(
     factor: f64,
 ) -> Result<Tensor>
 where
-    Complex<T>: Element,
+    Complex<T>: PodElement,
 {
     let mut result = input.clone();
     let mut factor = T::of(factor);
@@ -183,7 +183,7 @@ pub(crate) fn lines_of_real<T: Precision>(
     onesided: bool,
 ) -> Result<Tensor>
 where
-    Complex<T>: Element,
+    Complex<T>: PodElement,
 {
     let lines = to_last(input, dim)?.contiguous()?;
     let len = lines.size(-1)? as usize;
@@ -280,7 +280,7 @@ pub(crate) fn lines_to_real<T: Precision>(
     factor: f64,
 ) -> Result<Tensor>
 where
-    Complex<T>: Element,
+    Complex<T>: PodElement,
 {
     let lines = to_last(input, dim)?.contiguous()?;
     let given = lines.size(-1)? as usize;

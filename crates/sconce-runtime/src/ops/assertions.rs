@@ -1,7 +1,7 @@
 //! What programs assert that were exported: private operators that give nothing, and that no pass removes. In
 //! TorchScript, PyTorch drops the operators that they come from.
 
-use crate::error::{Raise, kernel};
+use crate::error::Raise;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::python::lists::is_nonzero;
@@ -30,11 +30,6 @@ pub(crate) const TABLE: Table = &[
             "Max value to constrain_range_for_size must be greater than 2. got: {max}"
         ))),
         _ => range(&args, 0),
-    }),
-    op("sconce::assert_linalg", "-", |_, args| {
-        let name = args.str(1)?;
-        sconce_linalg::check_errors(args.tensor(0)?, &name, args.bool(2)?).map_err(kernel)?;
-        Ok(IValue::None)
     }),
 ];
 

@@ -14,6 +14,7 @@ pub(crate) mod fused;
 pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod nn;
+pub(crate) mod products;
 pub(crate) mod python;
 pub(crate) mod quantized;
 pub(crate) mod random;
@@ -70,9 +71,12 @@ const TABLES: &[Table] = &[
     shape::TABLE,
     special::TABLE,
     elementwise::complex::TABLE,
+    tensor::windows::TABLE,
+    products::TABLE,
+    #[cfg(feature = "linalg")]
     linalg::fft::TABLE,
+    #[cfg(feature = "linalg")]
     linalg::factorizations::TABLE,
-    linalg::products::TABLE,
     quantized::fake_quantize::TABLE,
     quantized::layers::TABLE,
     quantized::embedding::TABLE,
@@ -149,9 +153,9 @@ pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;
 pub(crate) use crate::ops::fused::layers::LINEAR_PACKED;
 pub(crate) use crate::ops::fused::pointwise::MAX_STEPS as MAX_FUSED_STEPS;
 pub(crate) use crate::ops::fused::pointwise::POINTWISE;
-pub(crate) use crate::ops::linalg::products::SUM_WITH_PRODUCT;
 pub(crate) use crate::ops::nn::recurrent::PACKED as RECURRENT_PACKED;
 pub(crate) use crate::ops::nn::recurrent::Packed as RecurrentPacked;
+pub(crate) use crate::ops::products::SUM_WITH_PRODUCT;
 pub(crate) use crate::ops::python::nested_lists::to_list;
 pub(crate) use crate::ops::python::numbers::floor_quotient;
 pub(crate) use crate::ops::python::numbers::floor_rest;

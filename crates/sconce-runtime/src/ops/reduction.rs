@@ -16,6 +16,13 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
+    op("aten::linalg_vector_norm", "-", |_, args| {
+        let (order, dims) = (args.real(1)?, args.ints(2)?);
+        made(kernels::vector_norm(args.tensor(0)?, order, &dims, args.bool(3)?, args.dtype(4)?))
+    }),
+    op("aten::frobenius_norm", "dim", |_, args| {
+        made(kernels::vector_norm(args.tensor(0)?, 2.0, &args.ints(1)?, args.bool(2)?, None))
+    }),
     op("aten::nansum", "-", |_, args| {
         let (dims, keepdim, dtype) = (args.ints(1)?, args.bool(2)?, args.dtype(3)?);
         made(kernels::nansum(args.tensor(0)?, &dims, keepdim, dtype))

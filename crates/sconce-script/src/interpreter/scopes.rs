@@ -13,30 +13,6 @@ use super::{EXPRESSION, Frame, Interpreter, builtins, execution};
 use crate::library;
 use crate::loader::{Module, Object, PyFunction};
 
-/// The dtypes by their names in `torch`.
-const DTYPES: &[(&str, DType)] = &[
-    ("float32", DType::Float32),
-    ("float", DType::Float32),
-    ("float64", DType::Float64),
-    ("double", DType::Float64),
-    ("float16", DType::Float16),
-    ("half", DType::Float16),
-    ("bfloat16", DType::BFloat16),
-    ("complex64", DType::Complex64),
-    ("cfloat", DType::Complex64),
-    ("complex128", DType::Complex128),
-    ("cdouble", DType::Complex128),
-    ("uint8", DType::UInt8),
-    ("int8", DType::Int8),
-    ("int16", DType::Int16),
-    ("short", DType::Int16),
-    ("int32", DType::Int32),
-    ("int", DType::Int32),
-    ("int64", DType::Int64),
-    ("long", DType::Int64),
-    ("bool", DType::Bool),
-];
-
 impl Interpreter<'_> {
     /// The value of a name.
     pub(super) fn name(&mut self, frame: &Frame, name: &str) -> Outcome<Value> {
@@ -192,9 +168,9 @@ impl Interpreter<'_> {
     /// A member of a library as a value: its number where it is one.
     pub(super) fn library_value(&mut self, name: &str) -> Outcome<Value> {
         if let Some(member) = name.strip_prefix("torch.")
-            && let Some((_, dtype)) = DTYPES.iter().find(|(known, _)| *known == member)
+            && let Some(dtype) = DType::from_name(member)
         {
-            return Ok(Value::DType(*dtype));
+            return Ok(Value::DType(dtype));
         }
         // The compiler has operators for these; in Python they give tuples.
         const SIZES: &[&str] = &["_single", "_pair", "_triple", "_quadruple", "_list_with_default"];

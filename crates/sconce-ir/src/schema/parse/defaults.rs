@@ -1,6 +1,7 @@
 //! Default values of arguments.
 
 use super::{Parser, SchemaError};
+use crate::scalar_type;
 use crate::{Argument, Constant, Type};
 
 impl Parser<'_> {
@@ -122,6 +123,9 @@ impl Parser<'_> {
     }
 }
 
+/// The last dtype that PyTorch's parser of schemas takes as a default: `quint2x4`.
+const LAST_DEFAULT: i64 = 17;
+
 /// A default that is a word: a bool, `None`, or the int that PyTorch's headers call so.
 fn named_default(word: &str, real: &Type) -> Option<Constant> {
     Some(match word {
@@ -133,39 +137,9 @@ fn named_default(word: &str, real: &Type) -> Option<Constant> {
         "long" => Constant::Int(4),
         "float" => Constant::Int(6),
         "complex" => Constant::Int(9),
-        _ if *real == Type::ScalarType => Constant::Int(dtype_code(word)?),
+        _ if *real == Type::ScalarType => {
+            Constant::Int(scalar_type::number(word).filter(|&number| number <= LAST_DEFAULT)?)
+        }
         _ => return None,
     })
-}
-
-/// The dtypes by their names in Python, with PyTorch's `ScalarType` numbers.
-fn dtype_code(name: &str) -> Option<i64> {
-    const NAMES: &[(&str, i64)] = &[
-        ("uint8", 0),
-        ("int8", 1),
-        ("int16", 2),
-        ("short", 2),
-        ("int32", 3),
-        ("int", 3),
-        ("int64", 4),
-        ("float16", 5),
-        ("half", 5),
-        ("float32", 6),
-        ("float64", 7),
-        ("double", 7),
-        ("complex32", 8),
-        ("chalf", 8),
-        ("complex64", 9),
-        ("cfloat", 9),
-        ("complex128", 10),
-        ("cdouble", 10),
-        ("bool", 11),
-        ("qint8", 12),
-        ("quint8", 13),
-        ("qint32", 14),
-        ("bfloat16", 15),
-        ("quint4x2", 16),
-        ("quint2x4", 17),
-    ];
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::scalar_type::cpp_name;
 use crate::text::error::ParseError;
 use crate::text::lexer::{Lexer, Token};
 use crate::{Constant, EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, Unit};
@@ -42,42 +43,6 @@ const WORDS: &[(&str, Type)] = &[
     ("AnyTupleType", Type::AnyTuple),
     ("AnyClassType", Type::AnyClass),
     ("AnyEnumType", Type::AnyEnum),
-];
-
-/// What PyTorch calls the dtypes of tensors.
-const DTYPES: &[&str] = &[
-    "Byte",
-    "Char",
-    "Short",
-    "Int",
-    "Long",
-    "Half",
-    "Float",
-    "Double",
-    "ComplexHalf",
-    "ComplexFloat",
-    "ComplexDouble",
-    "Bool",
-    "QInt8",
-    "QUInt8",
-    "QInt32",
-    "BFloat16",
-    "QUInt4x2",
-    "QUInt2x4",
-    "Bits1x8",
-    "Bits2x4",
-    "Bits4x2",
-    "Bits8",
-    "Bits16",
-    "Float8_e5m2",
-    "Float8_e4m3fn",
-    "Float8_e5m2fnuz",
-    "Float8_e4m3fnuz",
-    "UInt16",
-    "UInt32",
-    "UInt64",
-    "Float8_e8m0fnu",
-    "Float4_e2m1fn_x2",
 ];
 
 /// Reads a type.
@@ -153,10 +118,10 @@ impl Reader<'_, '_> {
             "Enum" => return self.enumeration(),
             _ => {}
         }
-        if let Some(dtype) = DTYPES.iter().find(|dtype| **dtype == word) {
+        if let Some(dtype) = cpp_name(word) {
             return self.tensor(Some(dtype), true);
         }
-        if let Some(dtype) = word.strip_suffix("Tensor").filter(|dtype| DTYPES.contains(dtype)) {
+        if let Some(dtype) = word.strip_suffix("Tensor").and_then(cpp_name) {
             return self.tensor(Some(dtype), false);
         }
         if word.starts_with("__torch__.") {

@@ -13,7 +13,7 @@ use crate::elementwise::unary_op::UnaryOp;
 use crate::nn::attention::scaled_dot_product::{AttentionWeights, Masking, apply_mask, attend};
 use crate::reduction::row_kernels;
 use crate::{
-    Bool, DType, Dims, Dropout, Element, Error, Generator, LinearActivation, Operand, Result,
+    Bool, DType, Dims, Dropout, Error, Generator, LinearActivation, Operand, PodElement, Result,
     Scalar, Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp,
     masked_fill, matmul, softmax,
 };
@@ -302,7 +302,7 @@ fn scores(
 }
 
 /// Leaves out, in new row-major scores, what is right of the diagonal of each matrix.
-fn hide_later<T: Element + num_traits::Float>(scores: &Tensor, hidden: Masking) -> Result<()> {
+fn hide_later<T: PodElement + num_traits::Float>(scores: &Tensor, hidden: Masking) -> Result<()> {
     let (length, width) = (scores.size(-2)?.max(1) as usize, scores.size(-1)?.max(1) as usize);
     for (at, row) in scores.write::<T>()?.chunks_exact_mut(width).enumerate() {
         apply_mask(&mut row[width.min(at % length + 1)..], hidden);

@@ -11,7 +11,7 @@ use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::half_precision::{Half, narrow};
 
 use crate::reduction::row_kernels::{safe_softmax_rows, softmax_rows};
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not
 /// see all keys are PyTorch's: keys beyond a block count for nothing, even where they are NaN.
@@ -25,7 +25,7 @@ fn queries_of_block(length: usize, partly: bool) -> usize {
 }
 
 /// What attention is computed of.
-trait Source: Element {
+trait Source: PodElement {
     /// The number in single precision.
     fn single(self) -> f32;
 

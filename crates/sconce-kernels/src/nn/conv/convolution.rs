@@ -6,9 +6,9 @@ use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
+use crate::nn::conv::conv_element::ConvElement;
 use crate::nn::conv::depthwise;
 use crate::nn::conv::im2col_gemm::{self, Channels};
-use crate::nn::conv::number::Number;
 use crate::nn::conv::window::Geometry;
 use crate::{DType, Dims, Error, PadMode, Result, Tensor, all_true, isfinite, pad};
 
@@ -372,7 +372,7 @@ pub(crate) fn biased(sizes: &[i64], bias: Option<&Tensor>, dtype: DType) -> Resu
 const MATRIX: usize = 4;
 
 /// Adds the convolution to the result.
-fn run<T: Number>(
+fn run<T: ConvElement>(
     x: &Tensor,
     w: &Tensor,
     result: &Tensor,

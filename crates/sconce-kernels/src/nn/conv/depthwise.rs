@@ -6,7 +6,7 @@
 
 use sconce_kernel_core::simd::dispatch::dispatch;
 
-use crate::nn::conv::number::Number;
+use crate::nn::conv::conv_element::ConvElement;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 
 /// A plane with zeros around it.
@@ -27,7 +27,7 @@ const FEW: usize = 8;
 /// Frames may have this many times the elements of the planes that are read and written.
 const ROOM: usize = 8;
 
-impl<T: Number> PaddedPlane<T> {
+impl<T: ConvElement> PaddedPlane<T> {
     /// Puts a plane of these sizes into zeros of other sizes, `lead` of them before it. Columns are
     /// divided among this many parts by turns. None where it would take far more memory than `usual`
     /// elements.
@@ -98,7 +98,7 @@ type Tap<T> = (usize, T);
 
 /// Adds to each output the sum over the window that starts at the same position of `from`.
 #[inline(always)]
-fn add_windows<T: Number>(from: &[T], taps: &[Tap<T>], out: &mut [T]) {
+fn add_windows<T: ConvElement>(from: &[T], taps: &[Tap<T>], out: &mut [T]) {
     let (many, rest) = out.as_chunks_mut::<MANY>();
     for (out, at) in many.iter_mut().zip((0..).step_by(MANY)) {
         *out = windows(&from[at..], taps, *out);
@@ -113,7 +113,11 @@ fn add_windows<T: Number>(from: &[T], taps: &[Tap<T>], out: &mut [T]) {
 }
 
 #[inline(always)]
-fn windows<T: Number, const N: usize>(from: &[T], taps: &[Tap<T>], mut sums: [T; N]) -> [T; N] {
+fn windows<T: ConvElement, const N: usize>(
+    from: &[T],
+    taps: &[Tap<T>],
+    mut sums: [T; N],
+) -> [T; N] {
     for &(at, weight) in taps {
         let numbers = &from[at..at + N];
         for i in 0..N {
@@ -124,17 +128,17 @@ fn windows<T: Number, const N: usize>(from: &[T], taps: &[Tap<T>], mut sums: [T;
 }
 
 /// Whether zeros times its elements are zeros.
-fn is_finite<T: Number>(filter: &[T]) -> bool {
+fn is_finite<T: ConvElement>(filter: &[T]) -> bool {
     filter.iter().all(|&weight| T::NOTHING.plus(T::NOTHING, weight) == T::NOTHING)
 }
 
 /// The elements of a filter with their positions in its window.
-fn positions<T: Number>(filter: &[T], g: Geometry) -> impl Iterator<Item = ([usize; 3], T)> {
+fn positions<T: ConvElement>(filter: &[T], g: Geometry) -> impl Iterator<Item = ([usize; 3], T)> {
     taps(g).zip(filter.iter().copied())
 }
 
 /// Adds a plane convolved with one filter. Every output takes in its window's elements in order.
-pub(crate) fn convolve<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
+pub(crate) fn convolve<T: ConvElement>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
     let around = std::array::from_fn(|dim| {
         ((g.output[dim] - 1) * g.stride[dim]) + (g.kernel[dim] - 1) * g.dilation[dim] + 1
     });
@@ -162,7 +166,7 @@ pub(crate) fn convolve<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: G
 }
 
 /// The same, without what stands around the plane: zeros times what is not finite are not zeros.
-fn convolve_inside<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
+fn convolve_inside<T: ConvElement>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
     for (tap, weight) in positions(filter, g) {
         window_rows(&g, tap, |to, from, len| {
             let numbers = plane[from..].iter().step_by(g.stride[2]);
@@ -177,7 +181,7 @@ const MOST_RESIDUES: usize = 64;
 /// Adds to `out` the transposed convolution of a plane with one filter; the geometry is that of the
 /// convolution from `out`, which holds the same number everywhere, to `plane`. Every output takes in
 /// the elements of the filter in order.
-pub(crate) fn transpose<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
+pub(crate) fn transpose<T: ConvElement>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
     // A position of the result, counted from where its padding starts, is `stride * step + residue`.
     // An element of the filter with this residue takes the input as many steps before as it is itself.
     let reach: [usize; 3] =
@@ -244,7 +248,7 @@ fn interleave<T: Copy>(parts: &[T], part: usize, out: &mut [T]) {
 }
 
 /// The same, without what stands around the plane.
-fn transpose_inside<T: Number>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
+fn transpose_inside<T: ConvElement>(plane: &[T], filter: &[T], out: &mut [T], g: Geometry) {
     for (tap, weight) in positions(filter, g) {
         window_rows(&g, tap, |from, to, len| {
             let numbers = &plane[from..from + len];

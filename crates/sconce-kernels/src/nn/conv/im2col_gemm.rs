@@ -9,7 +9,7 @@ use sconce_gemm::matrix::Matrix;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 
-use crate::nn::conv::number::Number;
+use crate::nn::conv::conv_element::ConvElement;
 use crate::nn::conv::window::{Geometry, lines_of_window, taps};
 use crate::{Error, Memory, Result};
 
@@ -38,7 +38,7 @@ struct PatchStrip<'a, T> {
 }
 
 /// Adds the convolution of row-major images with row-major weights to the result, which is not empty.
-pub(crate) fn convolve<T: Number>(
+pub(crate) fn convolve<T: ConvElement>(
     xs: &[T],
     ws: &[T],
     out: &mut [T],
@@ -107,7 +107,7 @@ pub(crate) fn convolve<T: Number>(
 }
 
 /// Zeros for a matrix.
-fn resize<T: Number>(matrix: &mut Vec<T>, rows: usize, columns: usize) -> Result<()> {
+fn resize<T: ConvElement>(matrix: &mut Vec<T>, rows: usize, columns: usize) -> Result<()> {
     matrix.clear();
     let count = rows.checked_mul(columns).filter(|&n| matrix.try_reserve_exact(n).is_ok());
     let Some(count) = count else {
@@ -119,7 +119,7 @@ fn resize<T: Number>(matrix: &mut Vec<T>, rows: usize, columns: usize) -> Result
 
 /// Writes what the windows of some lines of outputs have of one channel into rows of zeros, one for each
 /// element of the window.
-fn gather_patches<T: Number>(
+fn gather_patches<T: ConvElement>(
     plane: &[T],
     rows: &mut [T],
     g: &Geometry,

@@ -6,12 +6,12 @@ use sconce_kernel_core::implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
+use crate::nn::conv::conv_element::ConvElement;
 use crate::nn::conv::convolution::{
     biased, check_dtypes, check_not_empty, check_options, spatial_dims, spatial_sizes, spread,
     with_batch,
 };
 use crate::nn::conv::depthwise;
-use crate::nn::conv::number::Number;
 use crate::nn::conv::window::{Geometry, taps, window_rows};
 use crate::{ConvOptions, DType, Dims, Error, Memory, Result, Tensor};
 
@@ -205,7 +205,7 @@ fn compute(
 }
 
 /// Adds the transposed convolution to the result.
-fn run<T: Number>(
+fn run<T: ConvElement>(
     x: &Tensor,
     w: &Tensor,
     result: &Tensor,
@@ -256,7 +256,7 @@ fn run<T: Number>(
     Ok(())
 }
 
-fn add_patches<T: Number>(columns: &[T], plane: &mut [T], g: Geometry) {
+fn add_patches<T: ConvElement>(columns: &[T], plane: &mut [T], g: Geometry) {
     let size: usize = g.output.iter().product();
     let step = g.stride[2];
     for (tap, column) in taps(g).zip(columns.chunks_exact(size)) {

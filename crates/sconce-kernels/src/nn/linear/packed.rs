@@ -7,7 +7,7 @@ use sconce_kernel_core::implementation::chose;
 
 use crate::nn::linear::activation::{LinearActivation, activate};
 use crate::nn::linear::packed_half;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
 /// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros.
@@ -15,7 +15,7 @@ use crate::{DType, Dims, Element, Error, Result, Tensor};
 /// # Errors
 /// For other dtypes and numbers of dimensions.
 pub fn pack_linear(weight: &Tensor) -> Result<Tensor> {
-    fn of<T: Element>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
+    fn of<T: PodElement>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
         let panels = (n as usize).div_ceil(PANEL) as i64;
         let result = Tensor::zeros(&[panels, k, PANEL as i64], weight.dtype())?;
         sconce_gemm::panel::pack(
@@ -106,7 +106,7 @@ fn packed_implementation(dtype: DType, [m, k, _]: [usize; 3]) -> &'static str {
 }
 
 /// Calls `multiply` on the elements of input, packed weight and bias, and those of the result.
-fn on_slices<T: Element>(
+fn on_slices<T: PodElement>(
     (input, packed, bias): (&Tensor, &Tensor, Option<&Tensor>),
     result: &Tensor,
     multiply: impl FnOnce(&[T], &[T], Option<&[T]>, &mut [T]) -> Result<()>,

@@ -6,7 +6,9 @@ use sconce_kernel_core::tensor::dtype_range::rounded;
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
 use crate::nn::loss::elementwise::Reduction;
-use crate::{DType, Dims, Element, Error, Result, Scalar, Tensor, log_softmax, masked_fill, sum};
+use crate::{
+    DType, Dims, Error, PodElement, Result, Scalar, Tensor, log_softmax, masked_fill, sum,
+};
 
 /// What is common to the losses over classes.
 #[derive(Debug, Clone, Copy)]
@@ -143,7 +145,7 @@ struct LossOutput {
 
 impl NllLosses<'_> {
     /// Of row-major chances.
-    fn of<T: Element + Into<f64>>(&self, chances: &[T]) -> Result<LossOutput> {
+    fn of<T: PodElement + Into<f64>>(&self, chances: &[T]) -> Result<LossOutput> {
         let &NllLosses { targets, weights, inner, options, dtype } = self;
         let mut losses = vec![0.0; targets.len()];
         let mut counted = vec![0.0; targets.len()];

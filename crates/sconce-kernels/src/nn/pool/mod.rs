@@ -16,7 +16,7 @@ pub use fractional::fractional_max_pool;
 pub use maximum::{adaptive_max_pool, max_pool, max_pool_sizes, max_pool_with_indices};
 pub use unpool::max_unpool;
 
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// How a pooling window walks. A list has a number for each spatial dimension, or one for all.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub struct PoolOptions<'a> {
 }
 
 /// Numbers that pools compute with.
-trait Pooled: Element + PartialOrd {
+trait Pooled: PodElement + PartialOrd {
     const LOWEST: Self;
     type Sum: Copy + Default + Send + Sync;
     fn is_nan(self) -> bool;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::windows::{Axis, Window};
 use crate::reduction::reduction_order::{LEAF, OrderedFold};
-use crate::{Element, Result, Tensor};
+use crate::{PodElement, Result, Tensor};
 
 /// The input of a pool, row-major in the dtype that is computed in.
 pub(super) struct Planes {
@@ -30,7 +30,7 @@ const PARALLEL: usize = 1 << 16;
 
 /// A tensor of what `f` makes of windows: of the plane, and of the windows of a row, which are those
 /// of a depth and a height, and of all along the last dimension.
-pub(super) fn pool<T: Element, U: Element>(
+pub(super) fn pool<T: PodElement, U: PodElement>(
     planes: &Planes,
     axes: &[Axis; 3],
     sizes: &[i64],
@@ -65,7 +65,7 @@ pub(super) fn pool<T: Element, U: Element>(
 
 /// A tensor of what `finish` makes of the folded elements of windows, those of a row of the result at a
 /// time.
-pub(super) fn fold<T: Element, A: Copy + Send + Sync, U: Element>(
+pub(super) fn fold<T: PodElement, A: Copy + Send + Sync, U: PodElement>(
     planes: &Planes,
     axes: &[Axis; 3],
     sizes: &[i64],

@@ -7,7 +7,7 @@ use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 use crate::nn::resample::upsample::cubic_weights;
-use crate::{DType, Dims, Element, Error, Result, Tensor};
+use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// How elements between positions of the input are found: `mode` of `torch.nn.functional.grid_sample`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +48,9 @@ impl GridPadding {
 }
 
 /// Floating types that positions are computed in.
-trait Coordinate: Float + Element {
+trait Coordinate: Float + PodElement {
     /// The nearest number of this type.
-    fn cast(x: f64) -> Self;
+    fn of_double(x: f64) -> Self;
     /// The nearest whole number, the even one of two.
     fn nearest(self) -> Self;
     /// Without what comes after the point; something below 0 for NaN.
@@ -63,14 +63,14 @@ macro_rules! coordinates {
     ($($ty:ident, $wide:ident, $cast:expr, $widen:expr, $compute:expr;)*) => {$(
         impl Coordinate for $ty {
             #[inline(always)]
-            fn cast(x: f64) -> $ty {
+            fn of_double(x: f64) -> $ty {
                 let cast: fn(f64) -> $ty = $cast;
                 cast(x)
             }
             #[inline(always)]
             fn nearest(self) -> $ty {
                 let widen: fn($ty) -> $wide = $widen;
-                Self::cast(widen(self).round_ties_even().into())
+                Self::of_double(widen(self).round_ties_even().into())
             }
             #[inline(always)]
             fn whole(self) -> i64 {
@@ -116,14 +116,14 @@ impl Line {
     fn unnormalize<F: Coordinate>(self, x: F) -> F {
         // In PyTorch's steps, which half precision rounds one by one.
         match self.align_corners {
-            true => (x + F::one()) * F::cast((self.size - 1) as f64 / 2.0),
-            false => (x + F::one()) * F::cast(self.size as f64 / 2.0) - F::cast(0.5),
+            true => (x + F::one()) * F::of_double((self.size - 1) as f64 / 2.0),
+            false => (x + F::one()) * F::of_double(self.size as f64 / 2.0) - F::of_double(0.5),
         }
     }
 
     #[inline(always)]
     fn clip<F: Coordinate>(self, x: F) -> F {
-        let last = F::cast((self.size - 1) as f64);
+        let last = F::of_double((self.size - 1) as f64);
         if self.of_volume && x.is_nan() { last } else { x.max(F::zero()).min(last) }
     }
 
@@ -135,10 +135,10 @@ impl Line {
         if low == high {
             return F::zero();
         }
-        let (low, span) = (F::cast(low as f64 / 2.0), F::cast((high - low) as f64 / 2.0));
+        let (low, span) = (F::of_double(low as f64 / 2.0), F::of_double((high - low) as f64 / 2.0));
         let x = (x - low).abs();
         let (extra, flips) = (x % span, (x / span).floor());
-        let even = flips % F::cast(2.0) == F::zero();
+        let even = flips % F::of_double(2.0) == F::zero();
         if even { extra + low } else { span - extra + low }
     }
 
@@ -179,7 +179,7 @@ impl Line {
                 let low = position.floor();
                 let weights = cubic_weights(position - low);
                 for (i, (tap, weight)) in taps.iter_mut().zip(weights).enumerate() {
-                    let at = low + F::cast(i as f64 - 1.0);
+                    let at = low + F::of_double(i as f64 - 1.0);
                     *tap = (self.index(self.pad(at)), weight);
                 }
             }

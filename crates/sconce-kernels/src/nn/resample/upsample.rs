@@ -9,7 +9,7 @@ use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
-use crate::{DType, Dims, Element, Error, MemoryFormat, Result, Tensor};
+use crate::{DType, Dims, Error, MemoryFormat, PodElement, Result, Tensor};
 
 /// The `mode` of `torch.nn.functional.interpolate`, but for `area`, which is adaptive pooling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl<F: Float> Taps<F> {
     /// Blends one dimension of a row-major tensor.
     fn blend(&self, input: &Tensor, dim: usize) -> Result<Tensor>
     where
-        F: Element,
+        F: PodElement,
     {
         if dim + 1 == input.dim() {
             let even = self.neighbours();
@@ -229,7 +229,7 @@ impl<F: Float> Taps<F> {
 
     /// Makes a tensor with another size of a dimension, a row of it at a time: `f` gets a block of the
     /// input, which taps make the row, and the row to overwrite.
-    fn rows<T: Element>(
+    fn rows<T: PodElement>(
         &self,
         input: &Tensor,
         dim: usize,
@@ -250,7 +250,7 @@ impl<F: Float> Taps<F> {
 /// A tensor with as many elements along a dimension as there are ends, a block of it at a time: what
 /// stands under one index of the dimensions before. `f` gets such a block of the input and of the
 /// result, which it overwrites.
-fn blocks<T: Element>(
+fn blocks<T: PodElement>(
     ends: &[usize],
     input: &Tensor,
     dim: usize,
@@ -476,7 +476,11 @@ fn check_width(lines: &[Line]) -> Result<()> {
 }
 
 /// Elements blended, the last dimension first.
-fn blended<F: Float + Element>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tensor> {
+fn blended<F: Float + PodElement>(
+    input: &Tensor,
+    mode: Upsample,
+    lines: &[Line],
+) -> Result<Tensor> {
     let mut result = input.to_dtype(F::DTYPE)?.contiguous()?;
     let antialiased = !matches!(mode, Upsample::Linear | Upsample::Cubic);
     if antialiased {

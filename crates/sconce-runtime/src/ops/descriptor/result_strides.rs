@@ -487,6 +487,7 @@ mod tests {
         assert_eq!(found(plain, laid(&[3, 4, 2], &[8, 1, 4])), [15, 1, 3]);
     }
 
+    #[cfg(feature = "linalg")]
     #[test]
     fn solutions_lie_as_lapack_leaves_them() {
         let square = || laid(&[3, 3], &[3, 1], DType::Float64);

@@ -15,9 +15,6 @@ use crate::value::IValue;
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
-    op("aten::linalg_diagonal", "-", |_, args| {
-        made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
-    }),
     op("aten::linalg_inv", "-", |_, args| made(linalg::inv(args.tensor(0)?)))
         .strides(ResultStrides::Columns),
     op("aten::inverse", "-", |_, args| made(linalg::inv(args.tensor(0)?)))
@@ -41,11 +38,9 @@ pub(crate) const TABLE: Table = &[
         checked(all, args.bool(3)?, "torch.linalg.solve", args.tensor(0)?)
     })
     .strides(ResultStrides::Columns),
-    op("aten::_linalg_check_errors", "-", |_, args| {
-        let name = args.str(1)?;
-        linalg::check_errors(args.tensor(0)?, &name, args.bool(2)?).map_err(kernel)?;
-        Ok(IValue::None)
-    }),
+    op("aten::_linalg_check_errors", "-", |_, args| check_errors(&args)),
+    // What a program asserts that was exported.
+    op("sconce::assert_linalg", "-", |_, args| check_errors(&args)),
     op("aten::linalg_lu_factor", "-", |_, args| {
         several(linalg::lu_factor(args.tensor(0)?, args.bool(1)?))
     })
@@ -213,10 +208,6 @@ pub(crate) const TABLE: Table = &[
         let dims = args.optional_ints(2)?;
         made(linalg::tensorsolve(args.tensor(0)?, args.tensor(1)?, dims.as_deref()))
     }),
-    op("aten::linalg_vector_norm", "-", |_, args| {
-        let (order, dims) = (args.real(1)?, args.ints(2)?);
-        made(linalg::vector_norm(args.tensor(0)?, order, &dims, args.bool(3)?, args.dtype(4)?))
-    }),
     op("aten::linalg_matrix_norm", "- str_ord", |_, args| {
         let order = order(&args, 1)?.unwrap_or(Order::Number(2.0));
         let dims = args.ints(2)?;
@@ -229,9 +220,6 @@ pub(crate) const TABLE: Table = &[
     }),
     op("aten::linalg_cond", "- p_str", |_, args| {
         made(linalg::cond(args.tensor(0)?, order(&args, 1)?.as_ref()))
-    }),
-    op("aten::frobenius_norm", "dim", |_, args| {
-        made(linalg::vector_norm(args.tensor(0)?, 2.0, &args.ints(1)?, args.bool(2)?, None))
     }),
     op("aten::nuclear_norm", "-", |_, args| nuclear(&args, &[-2, -1], 1)),
     op("aten::nuclear_norm", "dim", |_, args| nuclear(&args, &args.ints(1)?, 2)),
@@ -255,6 +243,13 @@ fn checked<const N: usize>(
         linalg::check_errors(info, function, input.dim() == 2).map_err(kernel)?;
     }
     several(Ok(tensors))
+}
+
+/// Refuses what failed, by its `info`.
+fn check_errors(args: &Args<'_>) -> Result {
+    let name = args.str(1)?;
+    linalg::check_errors(args.tensor(0)?, &name, args.bool(2)?).map_err(kernel)?;
+    Ok(IValue::None)
 }
 
 /// Refuses a driver, of which PyTorch has none to choose from on the CPU.

@@ -1,13 +1,13 @@
-//! Fourier transforms and the windows of signals.
+//! Fourier transforms.
 
-use sconce_kernels::DType;
 use sconce_linalg as linalg;
-use sconce_linalg::{Kind, Scale, StftOptions, Transform, Window};
+use sconce_linalg::{Kind, Scale, StftOptions, Transform};
 
 use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::tensor::operands::made;
+use crate::ops::tensor::windows::factory_dtype;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -82,29 +82,6 @@ pub(crate) const TABLE: Table = &[
         let options = stft_options(&args, [Some(5), Some(6), Some(7), Some(9)])?;
         made(linalg::istft(args.tensor(0)?, &options, args.optional_int(8)?))
     }),
-    op("aten::hann_window", "- periodic", |_, args| {
-        windowed(&args, Window::Cosine { alpha: 0.5, beta: 0.5, name: "hann_window" }, 2)
-    }),
-    op("aten::hamming_window", "- periodic", |_, args| {
-        windowed(&args, Window::Cosine { alpha: 0.54, beta: 0.46, name: "hamming_window" }, 2)
-    }),
-    op("aten::hamming_window", "periodic_alpha", |_, args| {
-        let alpha = args.real(2)?;
-        windowed(&args, Window::Cosine { alpha, beta: 0.46, name: "hamming_window" }, 3)
-    }),
-    op("aten::hamming_window", "periodic_alpha_beta", |_, args| {
-        let (alpha, beta) = (args.real(2)?, args.real(3)?);
-        windowed(&args, Window::Cosine { alpha, beta, name: "hamming_window" }, 4)
-    }),
-    op("aten::blackman_window", "- periodic", |_, args| windowed(&args, Window::Blackman, 2)),
-    op("aten::bartlett_window", "- periodic", |_, args| windowed(&args, Window::Bartlett, 2)),
-    op("aten::kaiser_window", "- periodic", |_, args| {
-        windowed(&args, Window::Kaiser { beta: 12.0 }, 2)
-    }),
-    op("aten::kaiser_window", "beta", |_, args| {
-        let beta = args.real(2)?;
-        windowed(&args, Window::Kaiser { beta }, 3)
-    }),
 ];
 
 fn along(args: &Args<'_>, transform: Transform) -> Result {
@@ -117,23 +94,6 @@ fn over(args: &Args<'_>, transform: Transform) -> Result {
     let (s, dims) = (args.optional_ints(1)?, args.optional_ints(2)?);
     let norm = args.optional_str(3)?;
     made(linalg::fftn(transform, args.tensor(0)?, s.as_deref(), dims.as_deref(), norm.as_deref()))
-}
-
-/// The dtype of what is made from nothing: `float32` unless it is given.
-fn factory_dtype(args: &Args<'_>, index: usize) -> Result<DType> {
-    args.plain_options(index + 1, index + 2)?;
-    Ok(args.dtype(index)?.unwrap_or(DType::Float32))
-}
-
-/// A window; where there are flags before `options`, the first says whether it is periodic.
-fn windowed(args: &Args<'_>, window: Window, options: usize) -> Result {
-    // Without the flag the dtype stands where the flag would.
-    let (periodic, options) = match args.get(1) {
-        IValue::Bool(periodic) => (*periodic, options),
-        _ => (true, 1),
-    };
-    let dtype = factory_dtype(args, options)?;
-    made(linalg::window(window, args.int(0)?, periodic, dtype))
 }
 
 fn aligned(args: &Args<'_>, index: usize) -> Result<()> {

@@ -138,7 +138,7 @@ pub(crate) fn number(args: &Args<'_>, index: usize) -> Result<f64> {
     }
 }
 
-pub(crate) fn list<T: kernels::Element>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
+pub(crate) fn list<T: kernels::PodElement>(tensor: &Tensor, dtype: DType) -> Result<Vec<T>> {
     tensor.to_dtype(dtype).and_then(|tensor| tensor.to_vec()).map_err(kernel)
 }
 
@@ -149,7 +149,7 @@ fn quantize(args: &Args<'_>, quantizer: Quantizer, dtype: usize) -> Result {
 
 /// The scales and zero points of channels, and their dimension.
 fn per_channel(tensor: &Tensor) -> Result<(Tensor, Tensor, i64)> {
-    fn vector<T: kernels::Element>(items: &[T]) -> Result<Tensor> {
+    fn vector<T: kernels::PodElement>(items: &[T]) -> Result<Tensor> {
         Tensor::from_slice(items, &[items.len() as i64]).map_err(kernel)
     }
     match &*kernels::quantizer(tensor).map_err(kernel)? {

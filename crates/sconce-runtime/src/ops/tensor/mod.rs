@@ -5,3 +5,4 @@ pub(crate) mod creation;
 pub(crate) mod native_functions;
 pub(crate) mod operands;
 pub(crate) mod views;
+pub(crate) mod windows;

@@ -16,6 +16,9 @@ use crate::value::IValue::{self, Bool, Complex, Float, Int};
 type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
+    op("aten::linalg_diagonal", "-", |_, args| {
+        made(args.tensor(0)?.diagonal(args.int(1)?, args.int(2)?, args.int(3)?))
+    }),
     op("aten::size", "-", |_, args| Ok(ints(args.tensor(0)?.sizes()))),
     op("aten::size", "int", |_, args| args.tensor(0)?.size(args.int(1)?).map(Int).map_err(kernel)),
     op("aten::dim", "-", |_, args| Ok(Int(args.tensor_or_nested(0)?.dim() as i64))),

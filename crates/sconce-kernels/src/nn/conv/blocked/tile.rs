@@ -71,15 +71,10 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
             #[cfg(target_arch = "x86_64")]
             (Level::Avx512, _) => avx512::<2>(row, out, pixels),
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, 1) => avx2::<1>(row, out, pixels),
-            #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, _) => avx2::<2>(row, out, pixels),
+            (Level::Avx2, _) => avx2(row, out, pixels),
             #[cfg(target_arch = "aarch64")]
-            (Level::Neon, 1) => neon::<1>(row, out, pixels),
-            #[cfg(target_arch = "aarch64")]
-            (Level::Neon, _) => neon::<2>(row, out, pixels),
-            (_, 1) => portable::<1>(row, out, pixels),
-            _ => portable::<2>(row, out, pixels),
+            (Level::Neon, _) => neon(row, out, pixels),
+            _ => portable(row, out, pixels),
         }
     }
 }
@@ -95,12 +90,12 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
     // SAFETY: the caller's.
     unsafe {
         match (row.run, row.step) {
-            (1, 1) => tiles::<Avx512, 1, 1, B, B, 14>(row, 0, out, pixels),
-            (1, 2) => tiles::<Avx512, 1, 2, B, B, 14>(row, 0, out, pixels),
-            (1, _) => tiles::<Avx512, 1, 0, B, B, 14>(row, 0, out, pixels),
-            (_, 16) => tiles::<Avx512, 16, 16, B, B, 14>(row, 0, out, pixels),
-            (_, 32) => tiles::<Avx512, 16, 32, B, B, 14>(row, 0, out, pixels),
-            _ => tiles::<Avx512, 16, 0, B, B, 14>(row, 0, out, pixels),
+            (1, 1) => tiles::<Avx512, 1, 1, B, 14>(row, [0, B], out, pixels),
+            (1, 2) => tiles::<Avx512, 1, 2, B, 14>(row, [0, B], out, pixels),
+            (1, _) => tiles::<Avx512, 1, 0, B, 14>(row, [0, B], out, pixels),
+            (_, 16) => tiles::<Avx512, 16, 16, B, 14>(row, [0, B], out, pixels),
+            (_, 32) => tiles::<Avx512, 16, 32, B, 14>(row, [0, B], out, pixels),
+            _ => tiles::<Avx512, 16, 0, B, 14>(row, [0, B], out, pixels),
         }
     }
 }
@@ -109,18 +104,18 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
 /// As [`tiles`]; the CPU must have AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+unsafe fn avx2(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
     // SAFETY: the caller's.
-    unsafe { by_blocks::<Avx2, B>(row, out, pixels) }
+    unsafe { by_blocks::<Avx2>(row, out, pixels) }
 }
 
 /// # Safety
 /// As [`tiles`]; the CPU must have NEON.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-unsafe fn neon<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+unsafe fn neon(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
     // SAFETY: the caller's.
-    unsafe { by_blocks::<Neon, B>(row, out, pixels) }
+    unsafe { by_blocks::<Neon>(row, out, pixels) }
 }
 
 /// One block after the other. Three quarters of the registers, sixteen of AVX2 or twice as many, half as
@@ -130,18 +125,19 @@ unsafe fn neon<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usiz
 /// As [`tiles`].
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-unsafe fn by_blocks<V: Lanes, const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    for (block, out) in out.into_iter().take(B).enumerate() {
-        let out = [out.as_mut_ptr()];
+unsafe fn by_blocks<V: Lanes>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    let blocks = if out[1].is_empty() { 1 } else { 2 };
+    for (block, out) in out.into_iter().take(blocks).enumerate() {
+        let (out, weights) = ([out.as_mut_ptr()], [block, blocks]);
         // SAFETY: the caller's.
         unsafe {
             match (row.run, row.step) {
-                (1, 1) => tiles::<V, 1, 1, B, 1, 6>(row, block, out, pixels),
-                (1, 2) => tiles::<V, 1, 2, B, 1, 6>(row, block, out, pixels),
-                (1, _) => tiles::<V, 1, 0, B, 1, 6>(row, block, out, pixels),
-                (_, 16) => tiles::<V, 16, 16, B, 1, 6>(row, block, out, pixels),
-                (_, 32) => tiles::<V, 16, 32, B, 1, 6>(row, block, out, pixels),
-                _ => tiles::<V, 16, 0, B, 1, 6>(row, block, out, pixels),
+                (1, 1) => tiles::<V, 1, 1, 1, 6>(row, weights, out, pixels),
+                (1, 2) => tiles::<V, 1, 2, 1, 6>(row, weights, out, pixels),
+                (1, _) => tiles::<V, 1, 0, 1, 6>(row, weights, out, pixels),
+                (_, 16) => tiles::<V, 16, 16, 1, 6>(row, weights, out, pixels),
+                (_, 32) => tiles::<V, 16, 32, 1, 6>(row, weights, out, pixels),
+                _ => tiles::<V, 16, 0, 1, 6>(row, weights, out, pixels),
             }
         }
     }
@@ -149,14 +145,15 @@ unsafe fn by_blocks<V: Lanes, const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2
 
 /// # Safety
 /// As [`tiles`].
-unsafe fn portable<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
-    for (block, out) in out.into_iter().take(B).enumerate() {
-        let out = [out.as_mut_ptr()];
+unsafe fn portable(row: &Row<'_>, out: [&mut [f32]; 2], pixels: usize) {
+    let blocks = if out[1].is_empty() { 1 } else { 2 };
+    for (block, out) in out.into_iter().take(blocks).enumerate() {
+        let (out, weights) = ([out.as_mut_ptr()], [block, blocks]);
         // SAFETY: the caller's.
         unsafe {
             match row.run {
-                1 => tiles::<Portable, 1, 0, B, 1, 2>(row, block, out, pixels),
-                _ => tiles::<Portable, 16, 0, B, 1, 2>(row, block, out, pixels),
+                1 => tiles::<Portable, 1, 0, 1, 2>(row, weights, out, pixels),
+                _ => tiles::<Portable, 16, 0, 1, 2>(row, weights, out, pixels),
             }
         }
     }
@@ -180,12 +177,13 @@ pub(super) use compiled_for;
 
 /// Does the same for every index below a number, written out: a loop over this many registers would
 /// be kept as a loop, and the registers in memory.
+/// The number is a constant, so that nothing is compiled for the indices beyond it.
 macro_rules! for_each_index {
     ($at:ident < $count:ident, $body:block) => {
         for_each_index!(@ $at, $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
     };
     (@ $at:ident, $count:ident, $body:block, $($index:literal)*) => {
-        $(if $index < $count {
+        $(if const { $index < $count } {
             let $at = $index;
             $body
         })*
@@ -193,22 +191,15 @@ macro_rules! for_each_index {
 }
 pub(super) use for_each_index;
 
-/// Cuts a row into tiles of at most `P` pixels. The weights are those of `W` blocks, of which `B` from
+/// Cuts a row into tiles of at most `P` pixels. The weights are those of `blocks` blocks, of which `B` from
 /// `first` on are computed, into as many positions.
 ///
 /// # Safety
 /// The row's slices must reach as far as [`row`] checks, and the CPU must have what `V` needs.
 #[inline(always)]
-unsafe fn tiles<
-    V: Lanes,
-    const RUN: usize,
-    const STEP: usize,
-    const W: usize,
-    const B: usize,
-    const P: usize,
->(
+unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
     row: &Row<'_>,
-    first: usize,
+    [first, blocks]: [usize; 2],
     out: [*mut f32; B],
     pixels: usize,
 ) {
@@ -220,14 +211,14 @@ unsafe fn tiles<
         // SAFETY: the caller's; no tile has more pixels than are left.
         let done = unsafe {
             match most {
-                _ if most >= P => tile::<V, RUN, STEP, W, B, P>(row, first, out, at),
-                8.. if P > 8 => tile::<V, RUN, STEP, W, B, 8>(row, first, out, at),
-                7 if P > 7 => tile::<V, RUN, STEP, W, B, 7>(row, first, out, at),
-                5 if P == 6 => tile::<V, RUN, STEP, W, B, 5>(row, first, out, at),
-                4.. if P > 4 => tile::<V, RUN, STEP, W, B, 4>(row, first, out, at),
-                3 if P == 6 => tile::<V, RUN, STEP, W, B, 3>(row, first, out, at),
-                2.. if P > 2 => tile::<V, RUN, STEP, W, B, 2>(row, first, out, at),
-                _ => tile::<V, RUN, STEP, W, B, 1>(row, first, out, at),
+                _ if most >= P => tile::<V, RUN, STEP, B, P>(row, [first, blocks], out, at),
+                8.. if P > 8 => tile::<V, RUN, STEP, B, 8>(row, [first, blocks], out, at),
+                7 if P > 7 => tile::<V, RUN, STEP, B, 7>(row, [first, blocks], out, at),
+                5 if P == 6 => tile::<V, RUN, STEP, B, 5>(row, [first, blocks], out, at),
+                4.. if P > 4 => tile::<V, RUN, STEP, B, 4>(row, [first, blocks], out, at),
+                3 if P == 6 => tile::<V, RUN, STEP, B, 3>(row, [first, blocks], out, at),
+                2.. if P > 2 => tile::<V, RUN, STEP, B, 2>(row, [first, blocks], out, at),
+                _ => tile::<V, RUN, STEP, B, 1>(row, [first, blocks], out, at),
             }
         };
         at += done;
@@ -237,16 +228,9 @@ unsafe fn tiles<
 /// # Safety
 /// As [`tiles`]; `at + P` pixels must be there.
 #[inline(always)]
-unsafe fn tile<
-    V: Lanes,
-    const RUN: usize,
-    const STEP: usize,
-    const W: usize,
-    const B: usize,
-    const P: usize,
->(
+unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
     row: &Row<'_>,
-    first: usize,
+    [first, blocks]: [usize; 2],
     out: [*mut f32; B],
     at: usize,
 ) -> usize {
@@ -279,7 +263,7 @@ unsafe fn tile<
                         sums[b][p] = sums[b][p].fma(x, w[b]);
                     }
                 });
-                weights = weights.add(W * LANES);
+                weights = weights.add(blocks * LANES);
             }
         }
         for b in 0..B {

@@ -6,7 +6,7 @@ use sconce_gemm::strided_gemm::gemm;
 use crate::Result;
 
 /// Numbers that convolutions compute with.
-pub(crate) trait Number: crate::Element {
+pub(crate) trait ConvElement: crate::PodElement {
     /// Zero.
     const NOTHING: Self;
     /// `self + a * b`; integers wrap.
@@ -24,7 +24,7 @@ pub(crate) trait Number: crate::Element {
 
 macro_rules! multiplied_by_the_library {
     ($($ty:ty),*) => {$(
-        impl Number for $ty {
+        impl ConvElement for $ty {
             const NOTHING: Self = <Self as Multiply>::ZERO;
             #[inline(always)]
             fn plus(self, a: Self, b: Self) -> Self {
@@ -47,7 +47,7 @@ macro_rules! multiplied_by_the_library {
 
 multiplied_by_the_library!(f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
-impl Number for i64 {
+impl ConvElement for i64 {
     const NOTHING: Self = 0;
     fn plus(self, a: Self, b: Self) -> Self {
         self.wrapping_add(a.wrapping_mul(b))

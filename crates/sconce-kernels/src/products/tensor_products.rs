@@ -1,13 +1,15 @@
-//! Products of vectors, matrices and tensors beyond `matmul`, and functions of matrices.
+//! Products of vectors, matrices and tensors beyond `matmul`.
 
-use sconce_kernels::layout::{broadcast, wrap_dim};
-use sconce_kernels::{
-    BinaryOp, DType, Error, Operand, Result, Scalar, Tensor, UnaryOp, add, baddbmm, binary, bmm,
-    conj, dot, eye, matmul, mm, mv, promote_types, stack, sum, unary,
-};
+use sconce_kernel_core::layout::{broadcast, wrap_dim};
+use sconce_kernel_core::{DType, Error, Operand, Result, Scalar, Tensor, promote_types};
 
-use crate::dense::{Batch, Matrix, Number, Out, by_number, check_float, check_square};
-use crate::lu::{inv, solve};
+use crate::elementwise::binary::{add, binary, sub};
+use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::complex::conj;
+use crate::matmul::{baddbmm, bmm, dot, matmul, mm, mv};
+use crate::reduction::reduce::sum;
+use crate::reduction::statistics;
+use crate::shape::join::stack;
 
 fn mul(a: &Tensor, b: Operand<'_>) -> Result<Tensor> {
     binary(BinaryOp::Mul, a.into(), b)
@@ -302,7 +304,7 @@ pub fn linalg_cross(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
             mul(&a.select(at, i)?, (&b.select(at, j)?).into())?,
             mul(&a.select(at, j)?, (&b.select(at, i)?).into())?,
         );
-        sconce_kernels::sub((&x).into(), (&y).into(), 1.into())
+        sub((&x).into(), (&y).into(), 1.into())
     };
     stack(&[part(1, 2)?, part(2, 0)?, part(0, 1)?], at)
 }
@@ -347,7 +349,7 @@ pub fn vecdot(a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
 ///
 /// # Errors
 /// For counts below 2 and tensors without dimensions.
-pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
+pub fn linalg_vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
     if matches!(x.dtype(), DType::Bool | DType::Float16 | DType::BFloat16) {
         return Err(Error::runtime(format!(
             "linalg.vander supports floating point, complex, and integer tensors, but got {}",
@@ -359,7 +361,7 @@ pub fn vander(x: &Tensor, count: Option<i64>) -> Result<Tensor> {
     if count < 2 {
         return Err(Error::runtime("N must be greater than 1."));
     }
-    sconce_kernels::vander(&x, Some(count), true)
+    statistics::vander(&x, Some(count), true)
 }
 
 /// `torch.linalg.multi_dot` and `torch.chain_matmul`: the first and the last may be vectors.
@@ -454,147 +456,6 @@ fn evaluate(tensors: &[Tensor], split: &[Vec<usize>]) -> Result<Tensor> {
     done.pop().ok_or_else(|| Error::runtime("multi_dot(): expected at least 2 tensors but got 0"))
 }
 
-/// `torch.linalg.matrix_power`.
-///
-/// # Errors
-/// For what is no square matrix, and singular ones for negative powers.
-pub fn matrix_power(a: &Tensor, n: i64) -> Result<Tensor> {
-    check_square(a, "linalg.matrix_power", "A")?;
-    if n < 0 {
-        check_float(a, "linalg.matrix_power")?;
-    }
-    let mut base = if n < 0 { inverse_in_columns(a)? } else { a.clone() };
-    let size = a.size(-1)?;
-    let identity = eye(size, size, a.dtype())?.expand(a.sizes())?.copy()?;
-    let (mut left, mut result) = (n.unsigned_abs(), None::<Tensor>);
-    while left > 0 {
-        if left % 2 == 1 {
-            result = Some(match result {
-                Some(result) => matmul(&result, &base)?,
-                None => base.clone(),
-            });
-        }
-        left /= 2;
-        if left > 0 {
-            base = matmul(&base, &base)?;
-        }
-    }
-    match result {
-        Some(result) if n == 1 => result.copy(),
-        Some(result) => Ok(result),
-        None => Ok(identity),
-    }
-}
-
-/// `torch.linalg.matrix_exp`: a Taylor series of the matrix halved until it is small, then squared.
-///
-/// # Errors
-/// For what is no square matrix and dtypes without kernels.
-pub fn matrix_exp(a: &Tensor) -> Result<Tensor> {
-    check_square(a, "linalg.matrix_exp", "A")?;
-    if matches!(a.dtype(), DType::Float16 | DType::BFloat16) {
-        // PyTorch gives whatever memory held.
-        return match a.size(-1)? {
-            0 | 1 => unary(UnaryOp::Exp, a),
-            _ => Err(Error::not_implemented("linalg.matrix_exp in half precision")),
-        };
-    }
-    check_float(a, "linalg.matrix_exp")?;
-    by_number!(a, T => {
-        let matrices = Batch::<T>::read_for(a, 8)?;
-        let n = matrices.rows;
-        let mut out: Out<T> = matrices.out(&[n, n])?;
-        for matrix in matrices.matrices() {
-            out.push(&exponential(matrix).data);
-        }
-        out.tensor(a.dtype())
-    })
-}
-
-fn exponential<T: Number>(mut a: Matrix<T>) -> Matrix<T> {
-    let n = a.rows;
-    let norm = (0..n).map(|j| (0..n).map(|i| a[(i, j)].length()).sum::<f64>()).fold(0.0, f64::max);
-    if n == 0 || !a.is_finite() {
-        let nan = T::of_real(f64::NAN);
-        return Matrix::from_fn(n, n, |_, _| nan);
-    }
-    // Numbers beyond 2^1024 are infinite in any case.
-    let halvings = if norm > 0.5 { ((norm / 0.5).log2().ceil() as i32).clamp(0, 1100) } else { 0 };
-    let scale = T::of_real(0.5f64.powi(halvings));
-    a.data.iter_mut().for_each(|x| *x *= scale);
-    let (mut term, mut result) = (Matrix::identity(n, n), Matrix::<T>::identity(n, n));
-    for k in 1..=18 {
-        term = term.times(&a);
-        let by = T::of_real(1.0 / f64::from(k));
-        term.data.iter_mut().for_each(|x| *x *= by);
-        result.data.iter_mut().zip(&term.data).for_each(|(sum, &x)| *sum += x);
-    }
-    for _ in 0..halvings {
-        result = result.times(&result);
-    }
-    result
-}
-
-/// `torch.linalg.tensorinv`.
-///
-/// # Errors
-/// Where the two halves of the dimensions have different sizes, and for singular tensors.
-pub fn tensorinv(a: &Tensor, ind: i64) -> Result<Tensor> {
-    if ind <= 0 {
-        return Err(Error::runtime(format!(
-            "Expected a strictly positive integer for 'ind', but got {ind}"
-        )));
-    }
-    let at = ind as usize;
-    if at > a.dim() {
-        let message = format!("ArrayRef: invalid slice, N = {ind}; size = {}", a.dim());
-        return Err(Error::runtime(message));
-    }
-    let (head, tail) = a.sizes().split_at(at);
-    let (rows, cols): (i64, i64) = (head.iter().product(), tail.iter().product());
-    if rows != cols {
-        return Err(Error::runtime(format!(
-            "Expected self to satisfy the requirement prod(self.shape[ind:]) == \
-             prod(self.shape[:ind]), but got {cols} != {rows}"
-        )));
-    }
-    let sizes: Vec<i64> = tail.iter().chain(head).copied().collect();
-    inverse_in_columns(&a.reshape(&[rows, cols])?)?.reshape(&sizes)
-}
-
-/// The inverse, column-major as LAPACK leaves it.
-fn inverse_in_columns(a: &Tensor) -> Result<Tensor> {
-    inv(a)?.transpose(-2, -1)?.contiguous()?.transpose(-2, -1)
-}
-
-/// `torch.linalg.tensorsolve`.
-///
-/// # Errors
-/// Where sizes do not fit, and for singular tensors.
-pub fn tensorsolve(a: &Tensor, b: &Tensor, dims: Option<&[i64]>) -> Result<Tensor> {
-    let mut order: Vec<i64> = (0..a.dim() as i64).collect();
-    let dims = dims.unwrap_or_default();
-    for (at, &dim) in dims.iter().enumerate() {
-        let dim = wrap_dim(dim, a.dim())? as i64;
-        if order[order.len() - at..].contains(&dim) {
-            let message = format!("movedim: repeated dim in `source` ({dims:?})");
-            return Err(Error::runtime(message));
-        }
-        order.retain(|&d| d != dim);
-        order.push(dim);
-    }
-    let moved = a.permute(&order)?;
-    let solution = moved.sizes()[b.dim().min(moved.dim())..].to_vec();
-    let (rows, cols) = (b.numel(), solution.iter().product::<i64>());
-    if rows.checked_mul(cols) != Some(a.numel()) || rows != cols {
-        return Err(Error::runtime(format!(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == \
-             prod(self.shape[:other.ndim]), but got {cols} != {rows}"
-        )));
-    }
-    solve(&moved.reshape(&[rows, cols])?, &b.reshape(&[rows])?, true)?.reshape(&solution)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -606,6 +467,42 @@ mod tests {
         for (a, b) in [(&scalar, &vector), (&vector, &scalar), (&scalar, &scalar)] {
             let error = tensordot(a, b, &[0], &[0]).unwrap_err();
             assert_eq!(error.message(), "Dimension specified as 0 but tensor has no dimensions");
+        }
+    }
+
+    fn zeros(sizes: &[i64], dtype: DType) -> Tensor {
+        Tensor::zeros(sizes, dtype).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_pytorch_words() {
+        let words = |result: Result<Tensor>| result.unwrap_err().message().to_owned();
+        let floats = |sizes: &[i64]| zeros(sizes, DType::Float32);
+        let ints = |sizes: &[i64]| zeros(sizes, DType::Int32);
+        let (square, one) = (floats(&[3, 3]), || 1.into());
+        for (found, expected) in [
+            (
+                words(addmv(&ints(&[3]), &square, &floats(&[3]), one(), one())),
+                "addmv input tensors must have the same dtype, but got Int, Float, and Float",
+            ),
+            (
+                words(addbmm(&ints(&[1]), &floats(&[1, 3, 3]), &floats(&[1, 3, 3]), one(), one())),
+                "self and mat2 must have the same dtype, but got Int and Float",
+            ),
+            (
+                words(linalg_cross(&square, &ints(&[3, 3]), -1)),
+                "expected scalar type Float but found Int",
+            ),
+            (
+                words(vecdot(&ints(&[3]), &ints(&[3]), -1)),
+                "linalg.vecdot: Expected a floating point or complex tensor as input. Got Int",
+            ),
+            (
+                words(linalg_vander(&Tensor::zeros(&[2], DType::Bool).unwrap(), Some(1 << 62))),
+                "linalg.vander supports floating point, complex, and integer tensors, but got Bool",
+            ),
+        ] {
+            assert_eq!(found, expected);
         }
     }
 }

@@ -1,6 +1,11 @@
 //! `torch.einsum`.
 
-use sconce_kernels::{BinaryOp, Error, Result, ResultLayout, Tensor, binary, bmm, sum};
+use sconce_kernel_core::{Error, Result, ResultLayout, Tensor};
+
+use crate::elementwise::binary::binary;
+use crate::elementwise::binary_op::BinaryOp;
+use crate::matmul::bmm;
+use crate::reduction::reduce::sum;
 
 /// A label of an equation: a letter, or a dimension that an ellipsis stands for (from the last).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -361,6 +366,8 @@ fn contract(a: Tensor, b: Tensor, kept: usize, counts: &mut [usize], pair: bool)
 
 #[cfg(test)]
 mod tests {
+    use sconce_kernel_core::DType;
+
     use super::*;
 
     /// A tensor of the size that each label has in [`results_lie_in_memory_as_pytorchs_do`].
@@ -402,6 +409,24 @@ mod tests {
             let (inputs, _) = equation.split_once("->").unwrap();
             let operands: Vec<Tensor> = inputs.split(',').map(operand).collect();
             assert_eq!(einsum(equation, &operands, None).unwrap().strides(), strides, "{equation}");
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere_are_refused_in_pytorch_words() {
+        let zeros = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+        let words = |result: Result<Tensor>| result.unwrap_err().message().to_owned();
+        for (found, expected) in [
+            (
+                words(einsum("i,i->", &[zeros(&[3]), zeros(&[3])], Some(&[1]))),
+                "einsum(): expected contraction path given in path parameter to have size 2 but got 1",
+            ),
+            (
+                words(einsum("i,i->", &[zeros(&[3]), zeros(&[3])], Some(&[5, 0]))),
+                "einsum(): invalid contraction (0, 5) operand index is out of bounds",
+            ),
+        ] {
+            assert_eq!(found, expected);
         }
     }
 }

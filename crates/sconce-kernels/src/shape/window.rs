@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use sconce_kernels::{DType, Error, Result, Tensor, cpp_type_name};
+use sconce_kernel_core::{DType, Error, Result, Tensor, cpp_type_name};
 
 /// A window function, by its operator.
 #[derive(Debug, Clone, Copy, PartialEq)]

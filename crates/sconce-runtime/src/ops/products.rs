@@ -2,7 +2,6 @@
 
 use sconce_kernels as kernels;
 use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor};
-use sconce_linalg as linalg;
 
 use crate::error::{Raise, kernel};
 use crate::ops::Args;
@@ -19,16 +18,16 @@ pub(crate) const TABLE: Table = &[
     op(SUM_WITH_PRODUCT, "-", |_, args| sum_with_product(&args)),
     op("aten::addmm_", "-", |_, args| fused_in_place(args, addmm))
         .overlap(OverlapRule::ReadBeforeWritten),
-    op("aten::addmv", "-", |_, args| fused(&args, linalg::addmv)),
-    op("aten::addmv_", "-", |_, args| fused_in_place(args, linalg::addmv))
+    op("aten::addmv", "-", |_, args| fused(&args, kernels::addmv)),
+    op("aten::addmv_", "-", |_, args| fused_in_place(args, kernels::addmv))
         .overlap(OverlapRule::ReadBeforeWritten),
-    op("aten::addr", "-", |_, args| fused(&args, linalg::addr)),
-    op("aten::addr_", "-", |_, args| fused_in_place(args, linalg::addr)),
-    op("aten::addbmm", "-", |_, args| fused(&args, linalg::addbmm))
+    op("aten::addr", "-", |_, args| fused(&args, kernels::addr)),
+    op("aten::addr_", "-", |_, args| fused_in_place(args, kernels::addr)),
+    op("aten::addbmm", "-", |_, args| fused(&args, kernels::addbmm))
         .strides(ResultStrides::RowMajor),
     op("aten::addbmm_", "-", |_, mut args| {
         let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
-        let result = linalg::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
+        let result = kernels::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
         let result = result.map_err(kernel)?;
         // The one of these that takes the sizes of its result.
         input.resize(result.sizes()).map_err(kernel)?;
@@ -36,45 +35,45 @@ pub(crate) const TABLE: Table = &[
         Ok(args.take(0))
     })
     .overlap(OverlapRule::ReadBeforeWritten),
-    op("aten::baddbmm", "-", |_, args| fused(&args, linalg::batch_addmm))
+    op("aten::baddbmm", "-", |_, args| fused(&args, kernels::batch_addmm))
         .strides(ResultStrides::RowMajor),
-    op("aten::baddbmm_", "-", |_, args| fused_in_place(args, linalg::batch_addmm))
+    op("aten::baddbmm_", "-", |_, args| fused_in_place(args, kernels::batch_addmm))
         .overlap(OverlapRule::Unchecked),
-    op("aten::outer", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::ger", "-", |_, args| made(linalg::outer(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::vdot", "-", |_, args| made(linalg::vdot(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::inner", "-", |_, args| made(linalg::inner(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::kron", "-", |_, args| made(linalg::kron(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::trace", "-", |_, args| made(linalg::trace(args.tensor(0)?))),
+    op("aten::outer", "-", |_, args| made(kernels::outer(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::ger", "-", |_, args| made(kernels::outer(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::vdot", "-", |_, args| made(kernels::vdot(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::inner", "-", |_, args| made(kernels::inner(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::kron", "-", |_, args| made(kernels::kron(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::trace", "-", |_, args| made(kernels::trace(args.tensor(0)?))),
     op("aten::tensordot", "-", |_, args| {
         let (a, b) = (args.tensor(0)?, args.tensor(1)?);
-        made(linalg::tensordot(a, b, &args.ints(2)?, &args.ints(3)?))
+        made(kernels::tensordot(a, b, &args.ints(2)?, &args.ints(3)?))
     }),
     op("aten::einsum", "-", |_, args| {
         let (tensors, path) = (args.tensors(1)?, args.optional_ints(2)?);
-        made(linalg::einsum(&args.str(0)?, &tensors, path.as_deref()))
+        made(kernels::einsum(&args.str(0)?, &tensors, path.as_deref()))
     }),
     op("aten::cross", "-", |_, args| {
-        made(linalg::cross(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
+        made(kernels::cross(args.tensor(0)?, args.tensor(1)?, args.optional_int(2)?))
     }),
     op("aten::linalg_cross", "-", |_, args| {
-        made(linalg::linalg_cross(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
+        made(kernels::linalg_cross(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
     }),
     op("aten::linalg_vecdot", "-", |_, args| {
-        made(linalg::vecdot(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
+        made(kernels::vecdot(args.tensor(0)?, args.tensor(1)?, args.int(2)?))
     }),
     op("aten::linalg_vander", "-", |_, args| {
-        made(linalg::vander(args.tensor(0)?, args.optional_int(1)?))
+        made(kernels::linalg_vander(args.tensor(0)?, args.optional_int(1)?))
     }),
     op("aten::linalg_matmul", "-", |_, args| {
         made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))
     }),
-    op("aten::linalg_multi_dot", "-", |_, args| made(linalg::multi_dot(&args.tensors(0)?))),
+    op("aten::linalg_multi_dot", "-", |_, args| made(kernels::multi_dot(&args.tensors(0)?))),
     op("aten::chain_matmul", "-", |_, args| {
         let matrices = args.tensors(0)?;
         match matrices.as_slice() {
             [one] => made(one.copy()),
-            _ => made(linalg::multi_dot(&matrices)),
+            _ => made(kernels::multi_dot(&matrices)),
         }
     }),
 ];
