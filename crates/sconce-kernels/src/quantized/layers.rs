@@ -53,13 +53,18 @@ fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
 }
 
 /// The scale of each channel of a product, and its bias.
-struct Channels {
+pub(super) struct Channels {
     scales: Vec<f32>,
     biases: Vec<f32>,
 }
 
 impl Channels {
-    fn of(scale: f64, weight: &Tensor, bias: Option<&Tensor>, count: usize) -> Result<Channels> {
+    pub(super) fn of(
+        scale: f64,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        count: usize,
+    ) -> Result<Channels> {
         let own = weight_scales(weight)?;
         let own = |at: usize| own.get(at).copied().unwrap_or(own[0]);
         let biases = match bias {
@@ -74,7 +79,7 @@ impl Channels {
 }
 
 /// `f` of the sums, whose channels lie side by side, and the scale and bias of their channels.
-fn finished<T: Element>(
+pub(super) fn finished<T: Element>(
     sums: &Tensor,
     channels: &Channels,
     f: impl Fn(f32, f32, f32) -> T + Copy,
@@ -183,7 +188,7 @@ fn small_integers(
 }
 
 /// The exact sums of a linear layer.
-fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+pub(super) fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let operands = (input, weight);
     let fits = weight.dim() == 2 && input.sizes().last() == weight.sizes().last();
     let len = weight.sizes().last().map_or(0, |&len| len as usize);
@@ -210,7 +215,11 @@ fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
 }
 
 /// The exact sums of a convolution, channels last.
-fn conv_sums(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_>) -> Result<Tensor> {
+pub(super) fn conv_sums(
+    input: &Tensor,
+    weight: &Tensor,
+    options: &ConvOptions<'_>,
+) -> Result<Tensor> {
     let axis = (input.dim() + 1).saturating_sub(weight.dim());
     let format = match weight.dim() {
         4 => MemoryFormat::ChannelsLast,
@@ -541,7 +550,7 @@ fn convolved(
 /// The result of a convolution, whose channels are the last dimension, with its dimensions in their
 /// positions. FBGEMM's results have their channels last in memory, too; what pools make of ties depends
 /// on it.
-fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
+pub(super) fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
     let axis = (result.dim() + 1).saturating_sub(weight.dim());
     let result = result.movedim(&[-1], &[axis as i64])?;
     let format = match result.dim() {
