@@ -252,12 +252,27 @@ fn what_pytorch_would_run_is_not_run() {
         (guards, guards.replace("[]", "\"True\""), "a list is expected"),
     ] {
         let file = hostile(folder.path(), from, &to);
-        let inputs = ["--arg", "zeros(2, 2)", "--arg", "gain=ones()"];
+        let inputs = ["--input", "zeros(2, 2)"];
         let run = sconce(&[&["run", &file][..], &inputs].concat());
         assert!(run.code != 0 && run.err.contains(why), "{to}: {}", run.err);
         let card = sconce(&["info", &file]);
         assert!(card.out.contains("dangerous"), "{to}: {}", card.out);
     }
+}
+
+#[test]
+fn objects_of_registered_classes_are_shown_kept_and_refused_by_name() {
+    const CLASS: &str = "__torch__.torch.classes.sconce_test.Scaler";
+    let folder = tempfile::tempdir().unwrap();
+    let file = "../pt2/custom_object.pt2";
+    let card = sconce(&["info", file]);
+    assert!(card.out.contains(CLASS) && card.out.contains("unknown"), "{}", card.out);
+    assert!(sconce(&["code", file]).out.contains("scaler: CUSTOM_OBJ target='scaler'"));
+    let again = folder.path().join("again.pt2").to_string_lossy().into_owned();
+    assert_eq!(sconce(&["resave", file, &again]).code, 0);
+    assert_eq!(fs::read(&again).unwrap(), fs::read(fixtures().join(file)).unwrap());
+    let run = sconce(&["run", file, "--input", "zeros(2, 4)"]);
+    assert!(run.code != 0 && run.err.contains(CLASS), "{}", run.err);
 }
 
 #[test]
