@@ -94,6 +94,13 @@ case(
 )
 case("batch_norm_train", lambda: nn.Sequential(nn.Conv1d(3, 4, 3), nn.BatchNorm1d(4)), randn(4, 3, 5),
      more=((randn(4, 3, 5),),), train=True)
+case(
+    "hard_activations",
+    lambda: nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Hardswish(), nn.Conv2d(8, 8, 3), nn.SiLU(), nn.Conv2d(8, 8, 1), nn.Hardsigmoid()
+    ),
+    randn(1, 3, 8, 8),
+)
 case("instance_norm", lambda: nn.InstanceNorm2d(3, affine=True), randn(2, 3, 5, 5))
 case("instance_norm_train", lambda: nn.InstanceNorm2d(3, track_running_stats=True), randn(2, 3, 5, 5),
      more=((randn(2, 3, 5, 5),),), train=True)
