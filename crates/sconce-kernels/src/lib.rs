@@ -118,7 +118,7 @@ pub use quantized::embedding::{
 };
 pub use quantized::fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
 pub use quantized::integer_layers::{
-    CodeSteps, IntegerLayer, integer_conv, integer_linear, integer_weight, numbers_of_codes,
+    CodeSteps, IntegerLayer, integer_linear, integer_weight, numbers_of_codes,
 };
 pub use quantized::layers::{
     OutputParameters, half_linear, quantized_conv, quantized_conv_dynamic,

@@ -7,8 +7,8 @@ use sconce_kernel_core::iter::map::map;
 use sconce_kernel_core::tensor::quantization::with_quantizer;
 use sconce_kernel_core::tensor::quantizer::Quantizer;
 
-use super::layers::{Channels, channels_last, conv_sums, finished, linear_sums};
-use crate::{ConvOptions, DType, Element, Error, Result, Tensor};
+use super::layers::{Channels, finished, linear_sums};
+use crate::{DType, Element, Error, Result, Tensor};
 
 /// How numbers become integers: `clamp(round(x * inverse) + zero_point, least, most)`.
 #[derive(Debug, Clone, Copy)]
@@ -66,26 +66,6 @@ pub fn integer_weight(codes: &Tensor, scales: &[f64]) -> Result<Tensor> {
 pub fn integer_linear(input: &Tensor, weight: &Tensor, layer: &IntegerLayer<'_>) -> Result<Tensor> {
     let input = layer.input(input)?;
     layer.finished(&linear_sums(&input, weight)?, weight)
-}
-
-/// A convolution of integers with a weight of [`integer_weight`]. Channels of integers lie last in memory.
-///
-/// # Errors
-/// As `torch.conv2d`.
-pub fn integer_conv(
-    input: &Tensor,
-    weight: &Tensor,
-    options: &ConvOptions<'_>,
-    layer: &IntegerLayer<'_>,
-) -> Result<Tensor> {
-    let input = layer.input(input)?;
-    let result = layer.finished(&conv_sums(&input, weight, options)?, weight)?;
-    match layer.codes {
-        Some(_) => channels_last(result, weight),
-        None => result
-            .movedim(&[-1], &[(result.dim() + 1).saturating_sub(weight.dim()) as i64])?
-            .contiguous(),
-    }
 }
 
 impl IntegerLayer<'_> {

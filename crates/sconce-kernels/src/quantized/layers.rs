@@ -215,11 +215,7 @@ pub(super) fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
 }
 
 /// The exact sums of a convolution, channels last.
-pub(super) fn conv_sums(
-    input: &Tensor,
-    weight: &Tensor,
-    options: &ConvOptions<'_>,
-) -> Result<Tensor> {
+fn conv_sums(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_>) -> Result<Tensor> {
     let axis = (input.dim() + 1).saturating_sub(weight.dim());
     let format = match weight.dim() {
         4 => MemoryFormat::ChannelsLast,
@@ -550,7 +546,7 @@ fn convolved(
 /// The result of a convolution, whose channels are the last dimension, with its dimensions in their
 /// positions. FBGEMM's results have their channels last in memory, too; what pools make of ties depends
 /// on it.
-pub(super) fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
+fn channels_last(result: Tensor, weight: &Tensor) -> Result<Tensor> {
     let axis = (result.dim() + 1).saturating_sub(weight.dim());
     let result = result.movedim(&[-1], &[axis as i64])?;
     let format = match result.dim() {

@@ -3,7 +3,7 @@
 use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Use, ValueId};
 use sconce_kernels::{DType, MemoryFormat};
 
-use crate::ops::{INTEGER_CONV, INTEGER_LINEAR, INTEGER_RESULT_DTYPE, OF_CODES, TO_CODES};
+use crate::ops::{INTEGER_LINEAR, INTEGER_RESULT_DTYPE, OF_CODES, TO_CODES};
 use crate::optimize::layout::blocked::POINTWISE;
 use crate::value::IValue;
 
@@ -348,7 +348,7 @@ impl Search<'_> {
             TO_CODES => {
                 return self.get(first).map(|fact| self.of_codes(fact, rest.last().copied()));
             }
-            INTEGER_LINEAR | INTEGER_CONV => {
+            INTEGER_LINEAR => {
                 let dtype = at.inputs().get(INTEGER_RESULT_DTYPE).copied();
                 return self.get(first).map(|fact| self.of_codes(fact, dtype));
             }

@@ -1,7 +1,7 @@
 //! Layers between steps of quantization, which passes put in the place of layers on `float32`.
 
 use sconce_kernels as kernels;
-use sconce_kernels::{CodeSteps, ConvOptions, IntegerLayer};
+use sconce_kernels::{CodeSteps, IntegerLayer};
 
 use crate::error::Raise;
 use crate::ops::Args;
@@ -12,9 +12,6 @@ use crate::value::IValue;
 /// `integers, scale, zero point, weight, bias, relu, inverse, zero point, least, most, dtype`: of the result, whose dtype is
 /// none where it is `float32`.
 pub(crate) const INTEGER_LINEAR: &str = "sconce::integer_linear";
-
-/// As [`INTEGER_LINEAR`], and then stride, padding, dilation and groups.
-pub(crate) const INTEGER_CONV: &str = "sconce::integer_conv2d";
 
 /// `numbers, inverse, zero point, least, most, dtype`.
 pub(crate) const TO_CODES: &str = "sconce::quantize";
@@ -30,19 +27,7 @@ pub(crate) const TABLE: Table = &[
         let layer = layer(&args)?;
         made(kernels::integer_linear(args.tensor(0)?, args.tensor(3)?, &layer))
     })
-    .steps(|operands| steps("linear", operands)),
-    op(INTEGER_CONV, "-", |_, args| {
-        let layer = layer(&args)?;
-        let (stride, padding, dilation) = (args.ints(11)?, args.ints(12)?, args.ints(13)?);
-        let options = ConvOptions {
-            stride: &stride,
-            padding: &padding,
-            dilation: &dilation,
-            groups: args.int(14)?,
-        };
-        made(kernels::integer_conv(args.tensor(0)?, args.tensor(3)?, &options, &layer))
-    })
-    .steps(|operands| steps("conv2d", operands)),
+    .steps(steps),
     op(TO_CODES, "-", |_, args| {
         let steps = code_steps(&args, 1)?.ok_or_else(|| Raise::message("a dtype is expected"))?;
         made(steps.codes_of(args.tensor(0)?))
@@ -75,8 +60,8 @@ fn code_steps(args: &Args<'_>, first: usize) -> Result<Option<CodeSteps>, Raise>
 }
 
 /// What a layer stands for.
-fn steps(layer: &'static str, operands: &[Option<&IValue>]) -> Vec<&'static str> {
-    let mut steps = vec!["dequantize", layer];
+fn steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec!["dequantize", "linear"];
     if let Some(Some(IValue::Bool(true))) = operands.get(5) {
         steps.push("relu");
     }
