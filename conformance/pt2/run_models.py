@@ -94,6 +94,13 @@ case(
 )
 case("batch_norm_train", lambda: nn.Sequential(nn.Conv1d(3, 4, 3), nn.BatchNorm1d(4)), randn(4, 3, 5),
      more=((randn(4, 3, 5),),), train=True)
+case(
+    "hard_activations",
+    lambda: nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Hardswish(), nn.Conv2d(8, 8, 3), nn.SiLU(), nn.Conv2d(8, 8, 1), nn.Hardsigmoid()
+    ),
+    randn(1, 3, 8, 8),
+)
 case("instance_norm", lambda: nn.InstanceNorm2d(3, affine=True), randn(2, 3, 5, 5))
 case("instance_norm_train", lambda: nn.InstanceNorm2d(3, track_running_stats=True), randn(2, 3, 5, 5),
      more=((randn(2, 3, 5, 5),),), train=True)
@@ -289,6 +296,54 @@ def autocast_region(x, w):
 
 
 case("no_grad", function(no_grad_region), randn(3))
+
+
+class Float8(nn.Module):
+    """A product with weights of `float8`, each row with a scale of its own or all with one."""
+
+    def __init__(self, each_row, dtype, with_bias=False):
+        super().__init__()
+        weight = torch.randn(32, 16)
+        scale = weight.abs().amax(1, keepdim=True) / 448 if each_row else weight.abs().max() / 448
+        self.register_buffer("weight", (weight / scale).to(torch.float8_e4m3fn))
+        self.register_buffer("scale", scale.t().contiguous() if each_row else scale)
+        self.bias = nn.Parameter(torch.randn(32).to(dtype)) if with_bias else None
+        self.each_row, self.dtype = each_row, dtype
+
+    def forward(self, x):
+        scale = (x.abs().amax(1, keepdim=True) if self.each_row else x.abs().max()) / 448
+        small = (x / scale).to(torch.float8_e4m3fn)
+        return torch._scaled_mm(small, self.weight.t(), scale_a=scale, scale_b=self.scale, bias=self.bias, out_dtype=self.dtype)
+
+
+def float8_storage(self, x):
+    return x @ self.weight.to(x.dtype).t(), self.wide.to(torch.float32) + x.sum(), self.weight[:2], x.to(torch.float8_e5m2)
+
+
+case("float8_product", lambda: Float8(False, torch.float32), randn(8, 16))
+case("float8_product_bf16", lambda: Float8(False, torch.bfloat16, True), randn(8, 16))
+case("float8_rows", lambda: Float8(True, torch.bfloat16), randn(8, 16))
+case("float8_storage", module(float8_storage, weight=lambda: randn(8, 16).to(torch.float8_e4m3fn),
+     wide=lambda: randn(3).to(torch.float8_e5m2)), randn(2, 16))
+
+
+class Constants(nn.Module):
+    """Weights and constants that the program converts."""
+
+    def __init__(self):
+        super().__init__()
+        self.k = torch.tensor([1, 2, 3])
+        self.register_buffer("b", randn(3))
+        self.register_buffer("h", randn(3).half(), persistent=False)
+        self.p = nn.Parameter(randn(3))
+
+    def forward(self, x):
+        return (x * self.k.to(torch.float32), x + self.b.to(torch.float64), self.h.to("cpu") * x, self.k.to(x.device).to(x.dtype),
+                self.p.to(torch.bfloat16) * 2, torch.tensor([1.5, 2.5]).to(torch.int64), self.k.to(x), self.b.to(torch.float32),
+                self.b.type_as(self.h), self.k.float(), self.b.half().to(copy=True, dtype=torch.float32))
+
+
+case("converted_constants", Constants, randn(3))
 case("autocast", function(autocast_region), randn(3, 4), randn(4, 4))
 case("to_half", function(lambda x: (x.half() * 2.5, x.to(torch.bfloat16) + 1, x.double() / 3)), randn(3))
 

@@ -175,6 +175,7 @@ fn what_pytorch_would_run_is_dangerous() {
     let folder = tempfile::tempdir().unwrap();
     let symbol = "Symbol('s77', positive=True, integer=True)";
     let guards = "\"guards_code\": []";
+    let out_spec = "\"out_spec\": \"[1, ";
     for (from, to, verdict, rule) in [
         (symbol, "__import__('os').system('id')", "dangerous", "SC024"),
         (guards, "\"guards_code\": [\"__import__('os').system('id') == 0\"]", "dangerous", "SC024"),
@@ -186,7 +187,31 @@ fn what_pytorch_would_run_is_dangerous() {
             "dangerous",
             "SC024",
         ),
+        (guards, "\"guards_code\": \"__import__('os').system('id')\"", "dangerous", "SC024"),
         ("torch.ops.aten.linear.default", "torch.hub.load", "unknown", "SC026"),
+        // Structures for which PyTorch imports something.
+        (
+            out_spec,
+            &format!("{out_spec}{{\\\"__enum__\\\": true, \\\"fqn\\\": \\\"this:A\\\"}}, "),
+            "unknown",
+            "SC026",
+        ),
+        (
+            out_spec,
+            &format!(
+                "{out_spec}{{\\\"default_factory_module\\\": \\\"os\\\", \\\"default_factory_name\\\": \\\"abort\\\"}}, "
+            ),
+            "unknown",
+            "os.abort",
+        ),
+        (
+            out_spec,
+            &format!(
+                "{out_spec}{{\\\"default_factory_module\\\": \\\"builtins\\\", \\\"default_factory_name\\\": \\\"list\\\"}}, "
+            ),
+            "clean",
+            "",
+        ),
         ("torch.ops.aten.linear.default", "torch.ops.aten.from_file.default", "dangerous", "SC005"),
         ("torch.ops.aten.linear.default", "torch.ops.aten.add.default", "clean", ""),
         ("{\"graph_module\"", "{{\"graph_module\"", "broken", "SC027"),
@@ -211,6 +236,43 @@ fn what_pytorch_would_run_is_dangerous() {
     assert!(run.code == 2 && run.err.contains("more than"), "{}", run.err);
     let run = sconce(&["scan", "../pt2/compiled.pt2"]);
     assert!(run.out.contains("unknown") && run.out.contains("SC025"), "{}", run.out);
+}
+
+#[test]
+fn what_pytorch_would_run_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = "\"sym_bool_values\": {}";
+    let evil = "{\"as_expr\": {\"expr_str\": \"__import__('os').abort()\", \"hint\": null}}";
+    let guards = "\"guards_code\": []";
+    for (from, to, why) in [
+        (value, value.replace("{}", &format!("{{\"unused\": {evil}}}")), "a size of 'unused'"),
+        ("{\"as_int\": 2}", evil.to_owned(), "__import__ is not a function of expressions"),
+        (guards, guards.replace("[]", "[\"exec('1')\"]"), "a condition that cannot be checked"),
+        (guards, guards.replace("[]", "[\"L['x'].size()[0] == f()\"]"), "cannot be checked"),
+        (guards, guards.replace("[]", "\"True\""), "a list is expected"),
+    ] {
+        let file = hostile(folder.path(), from, &to);
+        let inputs = ["--input", "zeros(2, 2)"];
+        let run = sconce(&[&["run", &file][..], &inputs].concat());
+        assert!(run.code != 0 && run.err.contains(why), "{to}: {}", run.err);
+        let card = sconce(&["info", &file]);
+        assert!(card.out.contains("dangerous"), "{to}: {}", card.out);
+    }
+}
+
+#[test]
+fn objects_of_registered_classes_are_shown_kept_and_refused_by_name() {
+    const CLASS: &str = "__torch__.torch.classes.sconce_test.Scaler";
+    let folder = tempfile::tempdir().unwrap();
+    let file = "../pt2/custom_object.pt2";
+    let card = sconce(&["info", file]);
+    assert!(card.out.contains(CLASS) && card.out.contains("unknown"), "{}", card.out);
+    assert!(sconce(&["code", file]).out.contains("scaler: CUSTOM_OBJ target='scaler'"));
+    let again = folder.path().join("again.pt2").to_string_lossy().into_owned();
+    assert_eq!(sconce(&["resave", file, &again]).code, 0);
+    assert_eq!(fs::read(&again).unwrap(), fs::read(fixtures().join(file)).unwrap());
+    let run = sconce(&["run", file, "--input", "zeros(2, 4)"]);
+    assert!(run.code != 0 && run.err.contains(CLASS), "{}", run.err);
 }
 
 #[test]

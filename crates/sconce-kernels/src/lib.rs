@@ -123,6 +123,9 @@ pub use quantized::embedding::{
     quantized_embedding_bag, unpack_rows,
 };
 pub use quantized::fake_quantize::{FakeQuantizer, MovingRange, fake_quantize};
+pub use quantized::integer_layers::{
+    CodeSteps, IntegerLayer, integer_linear, integer_weight, numbers_of_codes,
+};
 pub use quantized::layers::{
     OutputParameters, half_linear, quantized_conv, quantized_conv_dynamic,
     quantized_conv_transpose, quantized_linear, quantized_linear_dynamic, quantized_mul,

@@ -72,7 +72,13 @@ pub(crate) fn program(bytes: &[u8], name: &str, file: &File, job: &mut Job<'_>) 
                                 add(rule, Some(text), reason);
                             }
                         }
-                        ("guards_code", Json::Array(guards)) => {
+                        ("guards_code", Json::Null) => {}
+                        ("guards_code", guards) => {
+                            let guards = match guards {
+                                Json::Array(guards) => guards.as_slice(),
+                                // No list, so that nobody can say what becomes of it.
+                                guards => std::slice::from_ref(guards),
+                            };
                             for text in guards {
                                 let text = text.as_str().unwrap_or_default();
                                 if let Err(error) = guard::parse(text) {
@@ -81,6 +87,21 @@ pub(crate) fn program(bytes: &[u8], name: &str, file: &File, job: &mut Job<'_>) 
                                 }
                             }
                         }
+                        ("in_spec" | "out_spec", Json::String(spec)) => match imported(spec) {
+                            Ok(names) => names.iter().for_each(|name| {
+                                let reason = "a structure of arguments or of a result for which \
+                                              PyTorch imports this"
+                                    .to_owned();
+                                add(Rule::OtherTarget, Some(name), reason);
+                            }),
+                            Err(error) => {
+                                let rule = match error.kind() {
+                                    ErrorKind::Limit => Rule::NotRead,
+                                    _ => Rule::BrokenProgram,
+                                };
+                                add(rule, Some(spec), shortened(error.message()));
+                            }
+                        },
                         ("target" | "as_operator", Json::String(target)) => {
                             operators.push(&**target)
                         }
@@ -107,6 +128,43 @@ pub(crate) fn program(bytes: &[u8], name: &str, file: &File, job: &mut Job<'_>) 
             job.sink.add(finding);
         }
     }
+}
+
+/// What PyTorch imports to read the structure of arguments or of a result: the classes of keys that are members of
+/// enums, and what a `defaultdict` makes values by, unless Python has it itself. Contexts of types are texts of JSON
+/// in the text of JSON.
+fn imported(spec: &str) -> Result<Vec<String>, sconce_export_program::Error> {
+    const OWN: [&str; 10] =
+        ["list", "dict", "int", "float", "str", "set", "tuple", "bool", "frozenset", "bytes"];
+    let mut names = Vec::new();
+    let mut left = vec![json::parse(spec.as_bytes())?];
+    while let Some(value) = left.pop() {
+        match value {
+            Json::Array(items) => left.extend(items),
+            Json::Object(entries) => {
+                let text = |key: &str| {
+                    let found = entries.iter().find(|(known, _)| &**known == key);
+                    found.and_then(|(_, value)| value.as_str())
+                };
+                if let Some(module) = text("default_factory_module") {
+                    let name = text("default_factory_name").unwrap_or_default();
+                    if module != "builtins" || !OWN.contains(&name) {
+                        names.push(format!("{module}.{name}"));
+                    }
+                }
+                if entries.iter().any(|(key, _)| &**key == "__enum__") {
+                    names.push(text("fqn").unwrap_or_default().replace(':', "."));
+                }
+                left.extend(entries.into_iter().map(|(_, value)| value));
+            }
+            // Names of registered types are no JSON.
+            Json::String(text) if text.starts_with(['[', '{']) => {
+                left.push(json::parse(text.as_bytes())?);
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
 }
 
 /// What to think of a text that is not what it should be.

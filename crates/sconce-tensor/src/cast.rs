@@ -75,10 +75,6 @@ impl Tensor {
             DType::Float32 => floats!(f32, to_f32),
             DType::Float16 => floats!(f16, |x| f16::from_f32(to_f32(x))),
             DType::BFloat16 => floats!(bf16, |x| to_bf16(to_f32(x))),
-            DType::Float8E5M2 => float8(Float8::E5M2),
-            DType::Float8E4M3FN => float8(Float8::E4M3FN),
-            DType::Float8E5M2FNUZ => float8(Float8::E5M2FNUZ),
-            DType::Float8E4M3FNUZ => float8(Float8::E4M3FNUZ),
             DType::Bool => floats!(bool, |x: Scalar| x.to_f64() != Some(0.0)),
             DType::UInt8 => integers!(u8),
             DType::UInt16 => integers!(u16),
@@ -88,7 +84,7 @@ impl Tensor {
             DType::Int16 => integers!(i16),
             DType::Int32 => integers!(i32),
             DType::Int64 => integers!(i64),
-            _ => return Err(unsupported()),
+            _ => float8(Float8::of(dtype).ok_or_else(unsupported)?),
         };
         Ok(converted?.with_requires_grad(self.requires_grad()).with_device(self.device().clone()))
     }

@@ -57,7 +57,7 @@ pub use npy::{npy_header, read_npy, read_npy_header, write_npy};
 pub use print::{Display, PrintOptions};
 pub use quantized::{ChannelScheme, Quantizer};
 pub use scalar::{Scalar, Values};
-pub use small_float::decode_float4_pair;
+pub use small_float::{Float8, decode_float4_pair};
 pub use sparse::{SparseCompressed, SparseCoo};
 pub use stats::{Histogram, Stats};
 pub use storage::{LazyError, Load, Storage};

@@ -1,6 +1,8 @@
 //! Floating types of 8 and 4 bits, decoded by table. A table holds the value of every code, as
 //! `torch.Tensor.float` gives it; `tests/golden/codes.txt` holds the decoders to that.
 
+use crate::DType;
+
 /// 2^exponent, by multiplication, which is exact here.
 const fn power(exponent: i32) -> f64 {
     let mut value = 1.0;
@@ -100,13 +102,65 @@ pub(crate) static E4M3FNUZ: [f32; 256] = table(4, 3, 8, Special::NegativeZero);
 pub(crate) static E8M0FNU: [f32; 256] = e8m0();
 static E2M1: [f32; 16] = e2m1();
 
-/// The floating types of 8 bits with a sign.
+/// The floating types of 8 bits.
+///
+/// ```
+/// use sconce_tensor::{DType, Float8};
+/// let kind = Float8::of(DType::Float8E4M3FN).unwrap();
+/// assert_eq!(kind.numbers()[usize::from(kind.encode(1.8))], 1.75);
+/// assert_eq!(Float8::of(DType::Float16), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Float8 {
+#[allow(missing_docs, reason = "the names of the formats say what they are")]
+pub enum Float8 {
     E5M2,
     E4M3FN,
     E5M2FNUZ,
     E4M3FNUZ,
+    /// A power of two, without a sign.
+    E8M0FNU,
+}
+
+impl Float8 {
+    /// The type that a dtype is, where it is one of these.
+    pub fn of(dtype: DType) -> Option<Float8> {
+        match dtype {
+            DType::Float8E5M2 => Some(Float8::E5M2),
+            DType::Float8E4M3FN => Some(Float8::E4M3FN),
+            DType::Float8E5M2FNUZ => Some(Float8::E5M2FNUZ),
+            DType::Float8E4M3FNUZ => Some(Float8::E4M3FNUZ),
+            DType::Float8E8M0FNU => Some(Float8::E8M0FNU),
+            _ => None,
+        }
+    }
+
+    /// The number of every code.
+    pub fn numbers(self) -> &'static [f32; 256] {
+        match self {
+            Float8::E5M2 => &E5M2,
+            Float8::E4M3FN => &E4M3FN,
+            Float8::E5M2FNUZ => &E5M2FNUZ,
+            Float8::E4M3FNUZ => &E4M3FNUZ,
+            Float8::E8M0FNU => &E8M0FNU,
+        }
+    }
+
+    /// The code nearest to a number, as `torch.Tensor.to` chooses it.
+    pub fn encode(self, x: f32) -> u8 {
+        encode(self, x)
+    }
+}
+
+/// The exponent of the power of two that is nearest to a number, whose sign does not count; of two equally near the
+/// greater one, but for what is below the smallest.
+fn encode_power(x: f32) -> u8 {
+    let bits = x.to_bits();
+    let exponent = (bits >> 23) as u8;
+    let (half, below) = (bits & 0x0040_0000 != 0, bits & 0x003f_ffff != 0);
+    if exponent == 0xff || !half || !below && exponent == 0 {
+        return exponent;
+    }
+    exponent + 1
 }
 
 /// The code nearest to a number, of two equally near the even one, as `torch.Tensor.to` chooses it;
@@ -119,6 +173,7 @@ pub(crate) fn encode(kind: Float8, x: f32) -> u8 {
         Float8::E4M3FN => (3, 7, 0x7e, 0x7e, 0x7f),
         Float8::E5M2FNUZ => (2, 16, 0x7f, 0x80, 0x80),
         Float8::E4M3FNUZ => (3, 8, 0x7f, 0x80, 0x80),
+        Float8::E8M0FNU => return encode_power(x),
     };
     let unsigned_zero = matches!(kind, Float8::E5M2FNUZ | Float8::E4M3FNUZ);
     let sign = if x.is_sign_negative() { 0x80 } else { 0 };
@@ -130,7 +185,8 @@ pub(crate) fn encode(kind: Float8, x: f32) -> u8 {
     let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
     // Exact: only the exponent changes. Rounding up to the next power of two carries into the
     // exponent by itself.
-    let steps = (magnitude * 2f64.powi(mantissa_bits - exponent)).round_ties_even();
+    let scale = f64::from_bits(((mantissa_bits - exponent + 1023) as u64) << 52);
+    let steps = (magnitude * scale).round_ties_even();
     let code = steps + f64::from((exponent + bias - 1) << mantissa_bits);
     let code = if code > f64::from(largest) { too_large } else { code as u8 };
     match code {

@@ -108,6 +108,37 @@ fn programs_give_what_pytorch_gave() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn quantized_layers_run_on_integers() {
+    let program = load_program(fixture("quantized_layers")).unwrap();
+    let options = Options { profile: true, ..Options::default() };
+    let mut session = program.session(options).unwrap();
+    let input = RunTensor::from_slice(&[0.5f32; 24], &[3, 8]).unwrap();
+    session.call("forward", &[input.into()]).unwrap();
+    let entries = session.profile();
+    let ran: Vec<&str> = entries.iter().map(|entry| entry.operator.as_str()).collect();
+    assert!(ran.contains(&"sconce::integer_linear"), "{ran:?}");
+    let real = ["aten::linear", "sconce::linear_packed", "sconce::dequantize"];
+    assert!(ran.iter().all(|operator| !real.contains(operator)), "{ran:?}");
+}
+
+#[test]
+fn decomposed_activations_have_their_names_again() {
+    let program = load_program(fixture("hard_activations_core")).unwrap();
+    let options = Options { profile: true, ..Options::default() };
+    let mut session = program.session(options).unwrap();
+    let input = RunTensor::from_slice(&[0.25f32; 192], &[1, 3, 8, 8]).unwrap();
+    session.call("forward", &[input.into()]).unwrap();
+    let entries = session.profile();
+    let parts = ["clamp", "sigmoid", "add", "div", "mul"];
+    for entry in &entries {
+        let name = entry.operator.rsplit("::").next().unwrap_or_default();
+        let name = name.split('.').next().unwrap_or_default();
+        let is_part = parts.contains(&name) || entry.steps.iter().any(|step| parts.contains(step));
+        assert!(!is_part, "{} {:?}", entry.operator, entry.steps);
+    }
+}
+
 fn tensor(values: &[f32]) -> IValue {
     RunTensor::from_slice(values, &[values.len() as i64]).unwrap().into()
 }

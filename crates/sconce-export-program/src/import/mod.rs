@@ -13,6 +13,7 @@ mod arguments;
 mod autocast;
 mod builder;
 mod control_flow;
+mod expressions;
 mod operators;
 mod scalars;
 mod special;
@@ -148,6 +149,7 @@ fn import(
 ) -> Result<Program> {
     let calling = Calling::new(program)?;
     let graph = &program.graph_module.graph;
+    expressions::check(graph)?;
     let signature = &program.graph_module.signature;
     let (inputs, specs) = (graph.inputs.len(), signature.input_specs.len());
     if inputs != specs {
@@ -198,7 +200,9 @@ fn import(
             }
             InputSpec::CustomObj(of) => {
                 let (name, class) = (&of.custom_obj_name, &of.arg.class_fqn);
-                let message = format!("the program holds '{name}', an object of the class {class}");
+                let message = format!(
+                    "the program holds '{name}', an object of the class {class}, whose methods are code of a library"
+                );
                 return Err(unsupported(message));
             }
             InputSpec::UserInput(_) | InputSpec::Token(_) | InputSpec::ConstantInput(_) => continue,

@@ -31,6 +31,10 @@ const RENAMED: &[(&str, &str, &str)] = &[
 
 /// `torch.float32`
 const FLOAT32: i64 = 6;
+/// `torch.float64`
+const FLOAT64: i64 = 7;
+/// `torch.int64`
+const INT64: i64 = 4;
 
 type Given<'a> = [(&'a str, &'a Argument)];
 
@@ -125,6 +129,11 @@ impl Builder {
         outputs: &[Argument],
     ) -> Result<bool> {
         let mut quantization = Quantization { builder: self, given };
+        if let ("choose_qparams" | "choose_qparams_symmetric", "tensor") = (name, overload) {
+            let both = quantization.choose(name == "choose_qparams_symmetric")?;
+            self.bind(&both, outputs)?;
+            return Ok(true);
+        }
         let value = match (name, overload) {
             ("quantize_per_tensor", "" | "tensor" | "tensor2") => quantization.quantize()?,
             ("dequantize_per_tensor", "" | "tensor" | "tensor2") => quantization.dequantize()?,
@@ -210,6 +219,61 @@ impl Quantization<'_, '_> {
         let inverse = self.builder.known("aten::div.float", &[one, scale])?;
         let scaled = self.builder.known("aten::mul.Scalar", &[input, inverse])?;
         self.rounded(scaled, zero_point)
+    }
+
+    /// Scale and zero point by the least and the greatest number, each a tensor of one element.
+    fn choose(&mut self, symmetric: bool) -> Result<[ValueId; 2]> {
+        let input = self.value("input", Type::Tensor)?;
+        let input = self.in_float32(input)?;
+        let (least, most) = (self.whole("quant_min")?, self.whole("quant_max")?);
+        let (none, zero, one) = (self.builder.none(), self.builder.int(0), self.builder.int(1));
+        let low = self.builder.known("aten::min", &[input])?;
+        let low = self.builder.known("aten::clamp", &[low, none, zero])?;
+        let high = self.builder.known("aten::max", &[input])?;
+        let mut span = self.builder.known("aten::clamp", &[high, zero, none])?;
+        let mut steps = most as f64 - least as f64;
+        if symmetric {
+            let mirrored = self.builder.known("aten::neg", &[low])?;
+            span = self.builder.known("aten::maximum", &[mirrored, span])?;
+            steps /= 2.0;
+        } else {
+            span = self.builder.known("aten::sub.Tensor", &[span, low, one])?;
+        }
+        let steps = self.builder.constant(&Constant::Float(steps));
+        let scale = self.builder.known("aten::div.Scalar", &[span, steps])?;
+        let eps = self.number("eps", Type::Float)?;
+        let scale = self.builder.known("aten::clamp", &[scale, eps, none])?;
+        let zero_point = if symmetric {
+            // The middle of `uint8`, and 0 otherwise.
+            let middle = if self.whole("dtype")? == 0 { 128 } else { 0 };
+            let middle = self.builder.int(middle);
+            let nothing =
+                self.builder.known("aten::zeros_like", &[scale, none, none, none, none, none])?;
+            self.builder.known("aten::add.Scalar", &[nothing, middle, one])?
+        } else {
+            let moved = self.builder.known("aten::div.Tensor", &[low, scale])?;
+            let moved = self.builder.known("aten::round", &[moved])?;
+            let (least, most) = (self.builder.int(least), self.builder.int(most));
+            let moved = self.builder.known("aten::rsub.Scalar", &[moved, least, one])?;
+            self.builder.known("aten::clamp", &[moved, least, most])?
+        };
+        let sizes = self.builder.list(Type::Int, &[one]);
+        let mut both = [scale, zero_point];
+        for (value, dtype) in both.iter_mut().zip([FLOAT64, INT64]) {
+            let dtype = self.builder.int(dtype);
+            let one = self.builder.known("aten::reshape", &[*value, sizes])?;
+            *value = self.to(one, dtype)?;
+        }
+        Ok(both)
+    }
+
+    /// An integer that the program says.
+    fn whole(&mut self, name: &str) -> Result<i64> {
+        let value = self.value(name, Type::Int)?;
+        match self.builder.graph.constant(value) {
+            Some(Constant::Int(value)) => Ok(value),
+            _ => Err(unsupported(format!("'{name}' is not known before the program runs"))),
+        }
     }
 
     fn out_dtype(&mut self) -> Result<ValueId> {

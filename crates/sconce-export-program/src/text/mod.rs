@@ -17,6 +17,8 @@ use crate::schema::GraphModule;
 use crate::{Error, ExportedProgram};
 use symbols::Symbols;
 
+pub(crate) use symbols::HasExpr;
+
 impl ExportedProgram {
     /// What PyTorch prints of the program once it is loaded.
     ///

@@ -2,12 +2,14 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
+use sconce_tensor::Float8;
 
 use crate::layout::strided_iter;
 use crate::parallel::{grain, partition};
 use crate::simd::dispatch::dispatch;
 use crate::simd::half_precision::{narrow, widen};
 use crate::simd::map_slice::map_slice;
+use crate::tensor::float8;
 use crate::tensor::transposed_copy::copy_transposed;
 use crate::vecmath::float_element::FloatElement;
 use crate::{Bool, DType, Error, PodElement, Result, Tensor};
@@ -79,10 +81,16 @@ impl Tensor {
     /// This tensor in another dtype, itself where it has it: `torch.Tensor.to(dtype)`.
     ///
     /// # Errors
-    /// For dtypes without kernels (quantized, 8-bit floating types, bits).
+    /// For dtypes without kernels (quantized ones, bits).
     pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
         if dtype == self.dtype() {
             return Ok(self.clone());
+        }
+        if let Some(kind) = Float8::of(self.dtype()) {
+            return float8::widened(self, kind)?.to_dtype(dtype);
+        }
+        if let Some(kind) = Float8::of(dtype) {
+            return float8::rounded(&self.to_dtype(DType::Float32)?, kind, dtype);
         }
         let result = Tensor::for_overwrite(self.sizes(), dtype)?;
         let source = self.contiguous()?;

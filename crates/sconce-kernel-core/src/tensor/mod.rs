@@ -4,6 +4,7 @@ pub mod copy;
 pub mod dim_views;
 pub mod dtype_range;
 pub mod export;
+mod float8;
 pub mod import;
 pub mod memory_format;
 pub mod overlap;

@@ -1,5 +1,7 @@
 //! Type promotion: the common dtype of several tensors or numbers (`torch.result_type`).
 
+use sconce_tensor::Float8;
+
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 /// An operand: a tensor, or a number, which does not raise the dtype of tensors of its kind.
@@ -63,10 +65,19 @@ pub fn promote_types(a: DType, b: DType) -> Result<DType> {
     if a == b {
         return Ok(a);
     }
+    let is_small = Float8::of(a).or(Float8::of(b)).is_some();
     let refuse = || {
         let (a, b) = (a.scalar_type_name(), b.scalar_type_name());
+        if is_small {
+            return Error::runtime(format!(
+                "Promotion for Float8 Types is not supported, attempted to promote {a} and {b}"
+            ));
+        }
         Error::runtime(format!("Promotion for {a} and {b} is not supported"))
     };
+    if is_small {
+        return Err(refuse());
+    }
     let (rank_a, rank_b) = (category(a).ok_or_else(refuse)?, category(b).ok_or_else(refuse)?);
     let (low, high) = if rank_a <= rank_b { (a, b) } else { (b, a) };
     match rank_a.min(rank_b) {
@@ -130,6 +141,7 @@ fn category(dtype: DType) -> Option<Category> {
             Some(Category::Complex)
         }
         _ if dtype.is_integral() => Some(Category::Int),
+        _ if Float8::of(dtype).is_some() => Some(Category::Float),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use half::{bf16, f16};
 use num_complex::Complex;
+use sconce_tensor::Float8;
 
 use crate::layout::shape::{self, contiguous_strides, list, numel};
 use crate::layout::strided_iter;
@@ -469,6 +470,7 @@ impl Tensor {
                 read!(Complex<f32>, x => Scalar::Complex(Complex::new(x.re.into(), x.im.into())))
             }
             DType::Complex128 => read!(Complex<f64>, x => Scalar::Complex(x)),
+            dtype if Float8::of(dtype).is_some() => one.to_dtype(DType::Float32)?.item(),
             _ => {
                 let wide = one.to_dtype(DType::Int64)?;
                 let value = wide.read::<i64>()?[0];
@@ -512,7 +514,10 @@ impl Tensor {
             }
             DType::Complex64 => self.fill_with(Complex::new(complex.re as f32, complex.im as f32)),
             DType::Complex128 => self.fill_with(complex),
-            other => Err(Error::no_kernel("fill_cpu", other)),
+            other => match Float8::of(other) {
+                Some(kind) => self.fill_with(kind.encode(float as f32)),
+                None => Err(Error::no_kernel("fill_cpu", other)),
+            },
         }
     }
 

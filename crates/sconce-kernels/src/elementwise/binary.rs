@@ -10,6 +10,7 @@ use sconce_kernel_core::simd::map_slice::map_slice;
 use sconce_kernel_core::tensor::dtype_range::{rounded, wrapped};
 use sconce_kernel_core::tensor::promotion::{compute_dtype, int_to_float, is_half};
 use sconce_kernel_core::vecmath::float_element::FloatElement;
+use sconce_tensor::Float8;
 
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::compare::{compare, compare_bools};
@@ -65,6 +66,7 @@ pub fn binary(op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let compute = match compute_dtype(common) {
         DType::Bool if !op.compares() => DType::Int64,
         DType::Int64 if binary_integer::has_own(op, common) => common,
+        other if matches!(op, Eq | Ne) && Float8::of(other).is_some() => DType::Float32,
         other => other,
     };
     if let (Pow, Operand::Scalar(exponent)) = (op, b) {

@@ -53,13 +53,18 @@ fn weight_scales(weight: &Tensor) -> Result<Vec<f32>> {
 }
 
 /// The scale of each channel of a product, and its bias.
-struct Channels {
+pub(super) struct Channels {
     scales: Vec<f32>,
     biases: Vec<f32>,
 }
 
 impl Channels {
-    fn of(scale: f64, weight: &Tensor, bias: Option<&Tensor>, count: usize) -> Result<Channels> {
+    pub(super) fn of(
+        scale: f64,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        count: usize,
+    ) -> Result<Channels> {
         let own = weight_scales(weight)?;
         let own = |at: usize| own.get(at).copied().unwrap_or(own[0]);
         let biases = match bias {
@@ -74,7 +79,7 @@ impl Channels {
 }
 
 /// `f` of the sums, whose channels lie side by side, and the scale and bias of their channels.
-fn finished<T: PodElement>(
+pub(super) fn finished<T: PodElement>(
     sums: &Tensor,
     channels: &Channels,
     f: impl Fn(f32, f32, f32) -> T + Copy,
@@ -183,7 +188,7 @@ fn small_integers(
 }
 
 /// The exact sums of a linear layer.
-fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
+pub(super) fn linear_sums(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let operands = (input, weight);
     let fits = weight.dim() == 2 && input.sizes().last() == weight.sizes().last();
     let len = weight.sizes().last().map_or(0, |&len| len as usize);

@@ -236,7 +236,7 @@ pub fn scaled_product(a: &Tensor, b: &Tensor, scaling: &Scaling<'_>) -> Result<T
              should be ({rows}, 1) and scale_b should be (1, {columns}), and both should be contiguous."
         ));
     }
-    let real = |tensor: &Tensor| in_dtype(tensor, DType::Float32);
+    let real = |tensor: &Tensor| tensor.to_dtype(DType::Float32);
     let mut product = mm(&real(a)?, &real(b)?)?;
     let as_number = |scale: &Tensor| match are_numbers {
         true => scale.reshape(&[]),
@@ -257,23 +257,11 @@ pub fn scaled_product(a: &Tensor, b: &Tensor, scaling: &Scaling<'_>) -> Result<T
         let scale = real(scale)?.reshape(&[])?;
         product = binary(BinaryOp::Div, Operand::Tensor(&product), Operand::Tensor(&scale))?;
     }
-    in_dtype(&product, dtype)
+    product.to_dtype(dtype)
 }
 
 fn is_float8(dtype: DType) -> bool {
     matches!(dtype, DType::Float8E4M3FN | DType::Float8E5M2)
-}
-
-/// A tensor in another dtype, of which either may be a float of 8 bits: those are converted as in files.
-fn in_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    match is_float8(tensor.dtype()) || is_float8(dtype) {
-        true => Tensor::from_file(&tensor.to_file()?.to_dtype(dtype).map_err(not_converted)?),
-        false => tensor.to_dtype(dtype),
-    }
-}
-
-fn not_converted(error: sconce_tensor::Error) -> Error {
-    Error::runtime(error.to_string())
 }
 
 #[cfg(test)]
@@ -335,7 +323,7 @@ mod tests {
     #[test]
     fn a_product_of_float8_is_scaled_and_rounded_once() {
         let a = Tensor::from_slice(&[1f32, 2.0, -4.0, 0.5], &[2, 2]).unwrap();
-        let small = in_dtype(&a, DType::Float8E4M3FN).unwrap();
+        let small = a.to_dtype(DType::Float8E4M3FN).unwrap();
         let half = Tensor::from_slice(&[0.5f32], &[1]).unwrap();
         let two = Tensor::from_slice(&[2.0f32], &[]).unwrap();
         let mut scaling = Scaling {
@@ -351,7 +339,7 @@ mod tests {
         scaling.of_result = Some(&two);
         let product = scaled_product(&small, &small, &scaling).unwrap();
         assert_eq!(product.dtype(), DType::Float8E4M3FN);
-        let real = in_dtype(&product, DType::Float32).unwrap().to_vec::<f32>().unwrap();
+        let real = product.to_dtype(DType::Float32).unwrap().to_vec::<f32>().unwrap();
         // Of two as near the even one: -3.875 becomes -4.
         assert_eq!(real, [-3.5, 1.5, -3.0, -4.0]);
         let said = scaled_product(&a, &small, &scaling).unwrap_err();

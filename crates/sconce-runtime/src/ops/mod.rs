@@ -64,6 +64,7 @@ const TABLES: &[Table] = &[
     fused::blocked_layout::TABLE,
     fused::pointwise::TABLE,
     fused::layers::TABLE,
+    fused::integer_layers::TABLE,
     tensor::creation::TABLE,
     indexing::TABLE,
     elementwise::functions::TABLE,
@@ -147,6 +148,10 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use crate::ops::descriptor::derived::changes_looks;
+pub(crate) use crate::ops::fused::integer_layers::INTEGER_LINEAR;
+pub(crate) use crate::ops::fused::integer_layers::OF_CODES;
+pub(crate) use crate::ops::fused::integer_layers::RESULT_DTYPE as INTEGER_RESULT_DTYPE;
+pub(crate) use crate::ops::fused::integer_layers::TO_CODES;
 pub(crate) use crate::ops::fused::layers::ACTIVATIONS;
 pub(crate) use crate::ops::fused::layers::ENCODER_LAYER_PACKED;
 pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;

@@ -36,6 +36,7 @@ const FIRST_PASSES: &[Pass] = &[
     ("name decomposed layers", canonicalize::decomposed::name_layers),
     ("remove assertions that hold", canonicalize::assertions::remove_known),
     ("remove dropout", canonicalize::dropout::remove),
+    ("fuse quantized layers", fuse::quantized::fuse),
 ];
 
 /// The passes after those, in order.

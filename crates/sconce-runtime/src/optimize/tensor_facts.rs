@@ -3,6 +3,7 @@
 use sconce_ir::{BlockId, Constant, Graph, NodeId, Prim, Type, Use, ValueId};
 use sconce_kernels::{DType, MemoryFormat};
 
+use crate::ops::{INTEGER_LINEAR, INTEGER_RESULT_DTYPE, OF_CODES, TO_CODES};
 use crate::optimize::layout::blocked::POINTWISE;
 use crate::value::IValue;
 
@@ -343,6 +344,14 @@ impl Search<'_> {
                 return all.then_some(Fact { rank, is_last: false, ..one });
             }
             "aten::__getitem__" => return self.part(first),
+            OF_CODES => return self.get(first).map(|fact| self.of_codes(fact, None)),
+            TO_CODES => {
+                return self.get(first).map(|fact| self.of_codes(fact, rest.last().copied()));
+            }
+            INTEGER_LINEAR => {
+                let dtype = at.inputs().get(INTEGER_RESULT_DTYPE).copied();
+                return self.get(first).map(|fact| self.of_codes(fact, dtype));
+            }
             "aten::arange" => {
                 return Some(Fact { dtype: self.told_dtype(node)?, rank: 1, is_last: false });
             }
@@ -414,6 +423,16 @@ impl Search<'_> {
             _ if fact.is_last => None,
             _ => self.without_layout(node, fact),
         }
+    }
+
+    /// What follows for what is made of integers or becomes some: of the dtype that a value says, or `float32`.
+    fn of_codes(&self, fact: Fact, dtype: Option<ValueId>) -> Fact {
+        let dtype = dtype.and_then(|value| self.graph.constant(value));
+        let dtype = match dtype {
+            Some(Constant::Int(number)) => DType::from_scalar_type_number(number),
+            _ => None,
+        };
+        Fact { dtype: dtype.unwrap_or(DType::Float32), is_last: false, ..fact }
     }
 
     /// What follows for operators on tensors whose channels do not lie last.

@@ -2,6 +2,7 @@
 //! follow know them by the names that they had.
 
 use sconce_ir::{Constant, Kind, NodeId, Type, ValueId, operators};
+use sconce_kernels::DType;
 
 use crate::optimize::Optimization;
 
@@ -67,12 +68,85 @@ fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
             let weight = transposed(o, weight)?;
             replace(o, node, "aten::linear", "", &[input, weight, bias])
         }
+        ("aten::mul", &[a, b]) => {
+            let is_sigmoid_of = |of, value| of_one(o, value, "aten::sigmoid") == Some(of);
+            let input = match () {
+                () if is_sigmoid_of(a, b) => a,
+                () if is_sigmoid_of(b, a) => b,
+                () => return None,
+            };
+            is_float(o, input).then_some(())?;
+            replace(o, node, "aten::silu", "", &[input])
+        }
+        ("aten::div", &[scaled, six]) if number(o, six) == Some(6.0) => {
+            let (symbol, input) = match hard_step(o, scaled) {
+                Some(input) => ("aten::hardsigmoid", input),
+                None => ("aten::hardswish", hard_product(o, scaled)?),
+            };
+            is_float(o, input).then_some(())?;
+            replace(o, node, symbol, "", &[input])
+        }
         ("aten::mm", &[input, weight]) => {
             let weight = transposed(o, weight)?;
             o.constant_tensor(weight)?;
             let none = o.insert_constant(&Constant::None, node);
             replace(o, node, "aten::linear", "", &[input, weight, none])
         }
+        _ => None,
+    }
+}
+
+/// What an operator of one operand is given that makes a value.
+fn of_one(o: &Optimization, value: ValueId, symbol: &str) -> Option<ValueId> {
+    let node = o.producer(value);
+    match o.graph.node(node).inputs() {
+        &[input] if o.is_op(node, symbol) && !o.is_written(value) => Some(input),
+        _ => None,
+    }
+}
+
+/// The value `x` of `clamp(x + 3, 0, 6)`, be it one operator or one for each bound.
+fn hard_step(o: &Optimization, value: ValueId) -> Option<ValueId> {
+    let clamped = |value| {
+        let node = o.producer(value);
+        let &[input, least, most] = o.graph.node(node).inputs() else { return None };
+        (o.is_op(node, "aten::clamp") && !o.is_written(value)).then_some((input, least, most))
+    };
+    let none = |value| o.constant(value) == Some(Constant::None);
+    let (mut moved, mut least, most) = clamped(value)?;
+    if none(least) {
+        let (input, other, above) = clamped(moved)?;
+        none(above).then_some(())?;
+        (moved, least) = (input, other);
+    }
+    let node = o.producer(moved);
+    let &[input, three, alpha] = o.graph.node(node).inputs() else { return None };
+    let fits = o.is_op(node, "aten::add")
+        && !o.is_written(moved)
+        && is_one(o, alpha)
+        && number(o, three) == Some(3.0)
+        && number(o, least) == Some(0.0)
+        && number(o, most) == Some(6.0);
+    fits.then_some(input)
+}
+
+/// The value `x` of `x * clamp(x + 3, 0, 6)`.
+fn hard_product(o: &Optimization, value: ValueId) -> Option<ValueId> {
+    let node = o.producer(value);
+    let &[a, b] = o.graph.node(node).inputs() else { return None };
+    (o.is_op(node, "aten::mul") && !o.is_written(value)).then_some(())?;
+    [(a, b), (b, a)].into_iter().find_map(|(x, step)| (hard_step(o, step)? == x).then_some(x))
+}
+
+/// Whether a value is computed in `float32`: in half precision, layers round once and what they are made of more often.
+fn is_float(o: &Optimization, value: ValueId) -> bool {
+    o.fact(value).is_some_and(|fact| fact.dtype == DType::Float32) && !o.is_written(value)
+}
+
+fn number(o: &Optimization, value: ValueId) -> Option<f64> {
+    match o.constant(value)? {
+        Constant::Int(value) => Some(value as f64),
+        Constant::Float(value) => Some(value),
         _ => None,
     }
 }

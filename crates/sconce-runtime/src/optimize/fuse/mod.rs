@@ -3,3 +3,4 @@
 pub(crate) mod batch_norm;
 pub(crate) mod branches;
 pub(crate) mod pointwise;
+pub(crate) mod quantized;
