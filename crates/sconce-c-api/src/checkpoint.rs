@@ -9,8 +9,9 @@ use sconce::{LoadOptions, Policy, Tensor};
 use sconce_dlpack::DLManagedTensorVersioned;
 
 use crate::errors::{Failure, c_text, sconce_error};
-use crate::guard::{Out, delete, guarded, quiet, reference, text};
+use crate::guard::{Out, guarded, reference, text};
 use crate::module::nth;
+use crate::panics::{delete, quiet};
 use crate::tensor::lend;
 
 /// The tensors of a file, which all threads may use at once.

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use sconce::ErrorKind;
 use sconce::run::Away;
 
-use crate::guard::delete;
+use crate::panics::delete;
 
 /// What went wrong, in one number: `SCONCE_OK` and its siblings.
 pub type sconce_code = u32;

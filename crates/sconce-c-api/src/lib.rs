@@ -17,6 +17,7 @@ pub mod errors;
 mod guard;
 pub mod module;
 pub mod options;
+mod panics;
 pub mod session;
 pub mod strings;
 pub mod tensor;
@@ -46,4 +47,4 @@ pub extern "C" fn sconce_version() -> *const c_char {
 }
 
 #[cfg(feature = "test-panics")]
-pub use guard::panic_next;
+pub use panics::panic_next;

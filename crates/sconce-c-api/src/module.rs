@@ -11,7 +11,8 @@ use sconce::{Source, Tensor};
 use sconce_dlpack::DLManagedTensorVersioned;
 
 use crate::errors::{Failure, SCONCE_FORMAT, SCONCE_UNSUPPORTED, c_text, sconce_error};
-use crate::guard::{Out, Result, array, delete, guarded, quiet, reference, text};
+use crate::guard::{Out, Result, array, guarded, reference, text};
+use crate::panics::{delete, quiet};
 use crate::strings::sconce_string;
 use crate::tensor::lend;
 use crate::value::sconce_value;

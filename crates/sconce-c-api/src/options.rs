@@ -8,7 +8,8 @@ use std::time::Duration;
 use sconce::run::{Limits, Missing, Options, Sink};
 
 use crate::errors::Failure;
-use crate::guard::{Result, delete, quiet};
+use crate::guard::Result;
+use crate::panics::{delete, quiet};
 
 /// Told what a program prints: `size` bytes of UTF-8 at `text`, which are there during the call.
 pub type sconce_print =

@@ -11,9 +11,10 @@ use sconce::run::{Away, Error, IValue, Plain, Session, SessionHandle, input};
 use sconce_dlpack::DLManagedTensorVersioned;
 
 use crate::errors::{Failure, sconce_error};
-use crate::guard::{Out, Result, array, delete, guarded, reference, text};
+use crate::guard::{Out, Result, array, guarded, reference, text};
 use crate::module::sconce_module;
 use crate::options::sconce_options;
+use crate::panics::delete;
 use crate::tensor::lend;
 use crate::value::sconce_value;
 

@@ -3,7 +3,8 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-use crate::guard::{Out, Result, quiet};
+use crate::guard::{Out, Result};
+use crate::panics::quiet;
 
 /// Text or bytes that the caller owns: `size` bytes at `data`, with a NUL behind them that is not counted. Deleted by
 /// `sconce_string_delete`.

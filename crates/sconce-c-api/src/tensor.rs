@@ -8,7 +8,8 @@ use sconce::{DType, Device, Storage, Tensor};
 use sconce_dlpack::DLManagedTensorVersioned;
 
 use crate::errors::{Failure, SCONCE_LIMIT, SCONCE_UNSUPPORTED, sconce_error};
-use crate::guard::{Out, Result, array, delete, guarded, quiet, reference};
+use crate::guard::{Out, Result, array, guarded, reference};
+use crate::panics::{delete, quiet};
 
 /// A number of a type of elements, those of PyTorch's c10::ScalarType: `SCONCE_FLOAT32` and its siblings.
 pub type sconce_dtype = u32;

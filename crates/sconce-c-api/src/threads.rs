@@ -2,7 +2,7 @@
 
 use sconce::run;
 
-use crate::guard::quiet;
+use crate::panics::quiet;
 
 /// Sets how many threads one operator may use, for the whole process; 0 is as many as the machine has processors.
 #[unsafe(no_mangle)]

@@ -7,7 +7,8 @@ use sconce::jit::ir::{Schema, Type};
 use sconce::run::Plain;
 
 use crate::errors::{Failure, sconce_error};
-use crate::guard::{Out, Result, array, delete, guarded, quiet, text};
+use crate::guard::{Out, Result, array, guarded, text};
+use crate::panics::{delete, quiet};
 use crate::tensor::sconce_tensor;
 
 /// What a value is: `SCONCE_KIND_NONE` and its siblings.

@@ -2,8 +2,8 @@
 
 use sconce_tensor::{ByteOrder, DType, Device, Storage};
 
-use crate::formats::Records;
 use crate::identify::FileKind;
+use crate::records::Records;
 
 /// What the container says of itself.
 #[derive(Debug, Clone, Default)]

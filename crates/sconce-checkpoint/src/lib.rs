@@ -40,6 +40,7 @@ mod observe;
 mod options;
 mod python2_names;
 mod rebuild;
+mod records;
 mod save;
 mod weights_only;
 
@@ -54,11 +55,11 @@ pub use info::{Info, StorageRecord};
 pub use location::{LocationRegistry, MapLocation, MapStorage, Tagger};
 pub use object::{
     Array, ArrayData, ClassRef, Construction, Dict, DictKind, Instance, Module, NamedArray,
-    NamedTensor, Node, Object, ObjectId, StorageObject, TensorClass, TensorObject,
+    NamedTensor, Node, NumpyDType, Object, ObjectId, StorageObject, TensorClass, TensorObject,
 };
 pub use observe::{Observer, Seen};
 pub use options::{LoadOptions, Policy};
 pub use python2_names::modern as python3_name;
-pub use rebuild::{Encoding, NumpyDType};
+pub use rebuild::Encoding;
 pub use save::{ArchiveLayout, SaveOptions};
 pub use weights_only::pytorch_message;

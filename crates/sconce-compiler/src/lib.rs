@@ -6,7 +6,6 @@ mod compile;
 mod definition;
 mod emit;
 mod error;
-mod matching;
 mod native;
 mod nesting;
 mod passes;

@@ -1,6 +1,5 @@
 //! Where Rust and Python meet: panics become exceptions, long work lets go of the interpreter, Ctrl-C is heard.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -54,10 +53,4 @@ pub fn in_background<R: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => resume_unwind(Box::new("a thread was lost")),
         }
     }
-}
-
-/// What a panic says.
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

@@ -11,7 +11,7 @@ use sconce_cli::Called;
 use crate::boundary::{detached, guarded, in_background};
 use crate::error;
 use crate::input::{Input, check_folder_of, path_of};
-use crate::objects::python_class;
+use crate::python_classes::python_class;
 
 /// Says what a file is, by its content.
 #[pyfunction]

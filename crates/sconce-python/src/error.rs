@@ -10,8 +10,6 @@ use sconce::run::Error as RunError;
 use sconce::{Error, ErrorKind};
 use sconce_cli::Failure;
 
-use crate::boundary::panic_text;
-
 /// The module that the classes are in.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
@@ -185,4 +183,10 @@ pub fn os_error(py: Python<'_>, code: i32, path: &str) -> PyErr {
         py.get_type::<pyo3::exceptions::PyOSError>().call1((code, text, path))
     };
     made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// What a panic says.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

@@ -13,7 +13,8 @@ use sconce::{Checkpoint, LoadOptions, Tensor};
 use crate::boundary::guarded;
 use crate::error;
 use crate::input::Input;
-use crate::objects::{map_mode, open_checkpoint, python_class};
+use crate::objects::{map_mode, open_checkpoint};
+use crate::python_classes::python_class;
 use crate::tensor::PyTensor;
 
 /// What `get_tensor` gives.

@@ -17,6 +17,7 @@ mod file;
 mod input;
 mod jit;
 mod objects;
+mod python_classes;
 mod tensor;
 
 use pyo3::prelude::*;

@@ -31,9 +31,7 @@
 //! [`LoadOptions`]: sconce_checkpoint::LoadOptions
 
 mod callables;
-mod exported;
 mod joblib;
-mod members;
 mod packed;
 mod pickle;
 mod policy;

@@ -1,8 +1,8 @@
 //! Views of strided tensors: arithmetic on sizes, strides and offset; no element is touched.
 
 use crate::geometry::{self, contiguous_strides};
-use crate::quantized::Quantizer;
 use crate::tensor::Body;
+use crate::tensor::quantized::Quantizer;
 use crate::{Dims, Error, Layout, Tensor};
 
 impl Tensor {

@@ -16,7 +16,6 @@ mod zip;
 
 pub(crate) use legacy::{MAGIC, PROTOCOL_VERSION};
 pub use mobile::mobile_archive;
-pub(crate) use record::Records;
 pub use zip::pickled_tensors;
 
 use std::ops::Range;

@@ -9,7 +9,7 @@ use sconce_pickle::{Arena, Value};
 use sconce_source::Source;
 use sconce_tensor::{ByteOrder, Device, Storage, Tensor};
 
-use super::record::{Record, Records};
+use super::record::Record;
 use super::{
     Parts, SharedArchive, StorageId, build, finish, map_device, restore, storage_id, unpickle,
 };
@@ -18,6 +18,7 @@ use crate::info::{Info, StorageRecord};
 use crate::observe::PicklePlace;
 use crate::options::{LoadOptions, Policy};
 use crate::rebuild::{Builder, Persistent, PersistentLoad, TypedStorage};
+use crate::records::Records;
 use crate::weights_only::UNSAFE_MESSAGE;
 use crate::{Error, ErrorKind};
 

@@ -10,6 +10,7 @@ mod dict;
 mod module;
 mod name_budget;
 mod node;
+mod numpy_dtype;
 mod python;
 mod repr;
 mod view;
@@ -21,6 +22,7 @@ pub use node::{
     Array, ArrayData, ClassRef, Construction, Instance, Node, ObjectId, StorageObject, TensorClass,
     TensorObject,
 };
+pub use numpy_dtype::NumpyDType;
 pub use view::Object;
 pub use walk::{NamedArray, NamedTensor};
 

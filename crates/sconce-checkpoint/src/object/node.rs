@@ -2,7 +2,7 @@ use num_bigint::BigInt;
 use sconce_tensor::{DType, Device, Layout, Storage, Tensor};
 
 use super::Dict;
-use crate::rebuild::NumpyDType;
+use crate::object::numpy_dtype::NumpyDType;
 
 /// The identity of an object in its checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

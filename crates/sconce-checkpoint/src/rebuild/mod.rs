@@ -14,8 +14,6 @@ mod numpy;
 mod objects;
 mod tensors;
 
-pub use numpy::NumpyDType;
-
 pub(crate) use budget::Budget;
 pub(crate) use known::storage_dtype;
 pub(crate) use objects::Built;

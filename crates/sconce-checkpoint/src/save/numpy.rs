@@ -6,8 +6,8 @@ use sconce_pickle::Value;
 use sconce_tensor::{ByteOrder, Tensor};
 
 use super::lower::{Lower, unpicklable};
+use crate::object::NumpyDType;
 use crate::object::{Array, ArrayData, ArrayForm};
-use crate::rebuild::NumpyDType;
 use crate::{Error, ErrorKind};
 
 const MULTIARRAY: &str = "numpy._core.multiarray";

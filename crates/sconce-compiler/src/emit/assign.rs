@@ -9,7 +9,7 @@ use sconce_syntax::ast::{Expr, ExprKind, Ident};
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::ArgumentValue;
+use crate::emit::matching::ArgumentValue;
 
 impl Emitter<'_> {
     /// `a = value`, `a: T = value`, `a = b = value`

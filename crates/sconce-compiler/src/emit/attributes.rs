@@ -9,7 +9,7 @@ use sconce_syntax::Range;
 use super::Emitter;
 use super::sugared::{Namespace, SpecialForm, Sugared};
 use crate::Error;
-use crate::matching::ArgumentValue;
+use crate::emit::matching::ArgumentValue;
 
 /// Methods of tensors that cast, with the dtype they cast to.
 const TENSOR_CASTS: &[(&str, i64)] = &[

@@ -8,7 +8,7 @@ use sconce_syntax::ast::{BinaryOp, Expr, ExprKind};
 
 use super::Emitter;
 use crate::Error;
-use crate::matching::{ArgumentValue, Arguments};
+use crate::emit::matching::{ArgumentValue, Arguments};
 
 /// An operator before `=`: for tensors and lists, for all others, and the methods of objects.
 struct Augmented {

@@ -9,7 +9,7 @@ use sconce_syntax::{Range, ast};
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::matching::{ArgumentValue, Arguments, Keyword};
+use crate::emit::matching::{ArgumentValue, Arguments, Keyword};
 use crate::{Dispatch, Error};
 
 impl Emitter<'_> {

@@ -10,7 +10,7 @@ use super::Emitter;
 use super::refinement::{Condition, Refinement, Refinements};
 use super::sugared::{SpecialForm, Sugared};
 use crate::Error;
-use crate::matching::ArgumentValue;
+use crate::emit::matching::ArgumentValue;
 
 /// Whether a value is `None`.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::Emitter;
 use super::type_hints::Container;
 use crate::Error;
 use crate::annotations::check_key;
-use crate::matching::{ArgumentValue, Arguments};
+use crate::emit::matching::{ArgumentValue, Arguments};
 
 impl Emitter<'_> {
     pub(super) fn list_literal(

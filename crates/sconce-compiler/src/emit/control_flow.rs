@@ -12,7 +12,7 @@ use super::refinement::{Condition, Refinement};
 use super::sugared::Sugared;
 use super::{Emitter, LoopStatus};
 use crate::Error;
-use crate::matching::{ArgumentValue, Arguments};
+use crate::emit::matching::{ArgumentValue, Arguments};
 
 impl Emitter<'_> {
     /// Statements in order, until control does not go on.

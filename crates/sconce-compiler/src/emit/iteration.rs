@@ -8,7 +8,7 @@ use sconce_syntax::Range;
 use super::Emitter;
 use super::sugared::{Counter, Sugared, Tree};
 use crate::Error;
-use crate::matching::{ArgumentValue, Arguments};
+use crate::emit::matching::{ArgumentValue, Arguments};
 
 impl Sugared {
     /// The number of elements, if the loop over it is unrolled.

@@ -14,6 +14,7 @@ mod definition;
 mod environment;
 mod expressions;
 mod iteration;
+pub(crate) mod matching;
 mod modules;
 mod refinement;
 pub(crate) mod signature;

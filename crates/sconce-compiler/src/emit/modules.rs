@@ -7,7 +7,7 @@ use sconce_syntax::Range;
 
 use super::Emitter;
 use super::sugared::Sugared;
-use crate::matching::{ArgumentValue, Arguments, Keyword};
+use crate::emit::matching::{ArgumentValue, Arguments, Keyword};
 use crate::{Error, ModuleKind, ModuleMember};
 
 const NOT_ITERABLE: &str =

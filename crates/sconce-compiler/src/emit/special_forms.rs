@@ -11,7 +11,7 @@ use super::Emitter;
 use super::sugared::{SpecialForm, Sugared};
 use super::type_hints::Container;
 use crate::Error;
-use crate::matching::{self, ArgumentValue};
+use crate::emit::matching::{self, ArgumentValue};
 
 /// A call as it is written.
 #[derive(Clone, Copy)]

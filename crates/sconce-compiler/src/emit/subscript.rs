@@ -9,7 +9,7 @@ use sconce_syntax::ast::{Expr, ExprKind};
 use super::Emitter;
 use super::sugared::Sugared;
 use crate::Error;
-use crate::matching::{ArgumentValue, Arguments, Keyword, convertible_to_list};
+use crate::emit::matching::{ArgumentValue, Arguments, Keyword, convertible_to_list};
 
 /// The parts of `start:stop:step`.
 struct Slice {

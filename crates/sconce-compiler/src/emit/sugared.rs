@@ -6,7 +6,7 @@ use sconce_ir::{ClassId, FunctionId, Schema, Type, ValueId};
 use sconce_syntax::Range;
 
 use super::Emitter;
-use crate::matching::ArgumentValue;
+use crate::emit::matching::ArgumentValue;
 use crate::{Dispatch, Error, Global, Special};
 
 /// `range(…)`

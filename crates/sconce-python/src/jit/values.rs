@@ -7,7 +7,7 @@ use sconce::jit::ir::Type;
 use sconce::run::Plain;
 
 use crate::error;
-use crate::objects::python_class;
+use crate::python_classes::python_class;
 use crate::tensor::{PyDType, PyTensor, dtype_of, tensor_from, tensor_like};
 
 /// Lists, tuples and dicts in each other: programs have no use for more.

@@ -12,9 +12,9 @@ use pyo3::types::{
 use sconce::checkpoint::{Builder, ClassRef, DictKind, ObjectId, TensorClass, TensorObject};
 use sconce::{Draft, Node, Tensor};
 
-use super::python_class;
 use super::torch_tensors::TorchTensors;
 use crate::error;
+use crate::python_classes::python_class;
 use crate::tensor::{PyDType, PyTensor, dtype_of, tensor_like};
 
 /// How deep lists, tuples and dicts may be in each other; pickle ends at Python's limit on recursion.

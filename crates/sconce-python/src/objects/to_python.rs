@@ -9,7 +9,7 @@ use sconce::checkpoint::{ArrayData, DictKind, ObjectId};
 use sconce::{Checkpoint, Node, Object, Tensor};
 
 use super::arrays;
-use super::python_class;
+use crate::python_classes::python_class;
 use crate::tensor::{PyDType, PyTensor};
 
 /// The root of a checkpoint.

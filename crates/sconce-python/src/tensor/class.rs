@@ -14,7 +14,7 @@ use super::dtype::{PyDType, dtype_of};
 use super::{array, buffer, capsule, index, lists};
 use crate::boundary::{detached, guarded};
 use crate::error;
-use crate::objects::python_class;
+use crate::python_classes::python_class;
 
 /// A tensor: elements in memory or in a mapped file, which cannot be changed. ``numpy.asarray(tensor)`` and
 /// ``tensor.torch()`` are views of the same memory.

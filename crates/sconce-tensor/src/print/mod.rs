@@ -15,9 +15,9 @@ use std::fmt;
 pub use options::PrintOptions;
 
 use crate::geometry::python_tuple;
-use crate::nested::Nested;
-use crate::quantized::Quantizer;
 use crate::tensor::Body;
+use crate::tensor::nested::Nested;
+use crate::tensor::quantized::Quantizer;
 use crate::{DType, Error, Tensor};
 use rows::Cells;
 

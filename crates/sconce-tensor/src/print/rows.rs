@@ -1,6 +1,6 @@
 use super::PrintOptions;
 use super::column::Column;
-use crate::quantized::{Channels, Quantizer};
+use crate::tensor::quantized::{Channels, Quantizer};
 use crate::{Error, Scalar, Tensor};
 
 /// The elements of a strided or quantized tensor by index, as they are printed.

@@ -10,8 +10,8 @@ use sconce_source::{Bytes, Source};
 use sconce_tensor::ByteOrder;
 
 use super::malformed;
-use crate::formats::record::{Bare, Records};
 use crate::options::LoadOptions;
+use crate::records::{Bare, Records};
 use crate::{Checkpoint, Error, ErrorKind, Policy};
 
 /// The name that `torch.export.save` gives a model, and the one model of the layout before 2.8.

@@ -9,11 +9,11 @@ use sconce_checkpoint::{FileKind, LoadOptions};
 use sconce_pickle::Node;
 use sconce_tensor::read_npy_header;
 
-use crate::exported;
 use crate::packed;
 use crate::pickle::{Dialect, Ran, may_begin_pickle};
 use crate::program;
 use crate::report::{Finding, Rule, shortened};
+use crate::scanner::exported;
 use crate::scanner::{File, Job};
 
 /// Longest member that is unpacked to be looked at. What the loader reads itself is not a matter of this.

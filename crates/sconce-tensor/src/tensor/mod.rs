@@ -1,13 +1,18 @@
 use std::fmt;
+pub(crate) mod gather;
+pub(crate) mod nested;
+pub(crate) mod quantized;
+pub(crate) mod sparse;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use sconce_source::Bytes;
 
 use crate::geometry::{self, Positions, contiguous_strides};
-use crate::nested::Nested;
-use crate::quantized::Quantizer;
-use crate::sparse::{SparseCompressed, SparseCoo};
+use crate::tensor::nested::Nested;
+use crate::tensor::quantized::Quantizer;
+use crate::tensor::sparse::{SparseCompressed, SparseCoo};
 use crate::{DType, Device, Dims, Element, Error, Layout, Storage};
 
 /// A view of elements in a storage, or one of PyTorch's other layouts.

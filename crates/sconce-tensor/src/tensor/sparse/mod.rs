@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::gather::zeroed;
 use crate::geometry::{self, contiguous_strides};
 use crate::tensor::Body;
+use crate::tensor::gather::zeroed;
 use crate::{DType, Device, Dims, Error, Layout, Storage, Tensor};
 
 mod accumulate;

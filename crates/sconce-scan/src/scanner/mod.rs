@@ -1,5 +1,8 @@
 //! From a file to a report: the pickles that the loader reads first, then everything beside them.
 
+mod exported;
+mod members;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +14,6 @@ use sconce_checkpoint::{
 use sconce_source::{Bytes, Limits, Source};
 
 use crate::joblib;
-use crate::members;
 use crate::pickle::{self, Dialect, Held, Pickle, Ran};
 use crate::report::{Finding, Report, Rule, Sink, Verdict, shortened};
 
