@@ -10,6 +10,7 @@ are missing. Then, two at a time:
     dtypes      the same in eight other dtypes, a few samples each
     strides     the same, the tensors laid out in memory in other ways, a few samples each
     infinite    the same, some of the numbers infinite or NaN, float32, a few samples each
+    sparse      `../operators/sparse.py`: operators on sparse tensors, of the database and of calls of its own
     gradients   `../gradients/generate.py`: what programs get that ask for derivatives of those samples
     backwards   `../gradients/backwards.py`: calls of the operators of backward passes
     changed     `../operators/changed.py`: calls of operators with arguments that somebody got wrong
@@ -64,6 +65,7 @@ RECORDED = {
         ["--infinite", "--dtypes", "float32", "--samples", "6"],
         ["--infinite", "--dtypes", "float32", "--samples", "3", "--every", "16"],
     ),
+    "sparse": Samples("operators/sparse.py", [], ["--dtypes", "float32", "--samples", "3", "--every", "3"]),
     "gradients": Samples(
         "gradients/generate.py",
         ["--special"],

@@ -22,6 +22,7 @@ mod random;
 mod reduction;
 mod shape;
 mod sorting;
+mod sparse;
 pub mod special;
 mod torchaudio;
 mod torchvision;
@@ -181,6 +182,12 @@ pub use sorting::order_statistics::{
 };
 pub use sorting::sort::sort;
 pub use sorting::unique::{Unique, unique, unique_consecutive, unique_dim};
+pub use sparse::{
+    DenseOrSparse, Sparse, SparseParts, add_sparse, add_to_dense, addmm_sparse, bmm_sparse,
+    cat_sparse, compressed_from_coordinates, coordinates_from_compressed, layout_name,
+    mm_of_sparse, mm_sparse, mm_sparse_reduce, mul_sparse, mul_with_dense, reduce_compressed,
+    sampled_addmm, sparse_log_softmax, sparse_softmax, sum_sparse,
+};
 pub use special::of_tensors::polynomial;
 pub use torchaudio::filter::{lfilter_loop, overdrive_loop};
 pub use torchaudio::forced_align::forced_align;

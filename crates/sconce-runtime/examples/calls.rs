@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use sconce_checkpoint::{Checkpoint, Node, Object};
-use sconce_kernels::{self as kernels, DType};
+use sconce_kernels::{self as kernels, DType, Sparse, SparseParts};
 use sconce_runtime::{Error, IValue, Options, Session, Tensor, arguments, from_object};
 
 fn main() -> Result<ExitCode, Box<dyn StdError>> {
@@ -312,8 +312,28 @@ fn same(a: &IValue, b: &IValue, alike: &dyn Fn(&Tensor, &Tensor) -> bool) -> boo
                 && a.entries().zip(b.entries()).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
         }
         (IValue::Tensor(a), IValue::Tensor(b)) => alike(a, b),
+        (IValue::Sparse(a), IValue::Sparse(b)) => same_sparse(&a.read(), &b.read(), alike),
         (IValue::Enum(..) | IValue::Object(_), IValue::Str(text)) => text.starts_with('<'),
         _ => a.is(b) || a.equal(b) == Some(true),
+    }
+}
+
+/// Whether two sparse tensors have the same entries in the same order, their values `alike`.
+fn same_sparse(a: &Sparse, b: &Sparse, alike: &dyn Fn(&Tensor, &Tensor) -> bool) -> bool {
+    use SparseParts::{Compressed, Coordinates};
+    if a.sizes() != b.sizes() || a.layout() != b.layout() || !alike(a.values(), b.values()) {
+        return false;
+    }
+    match (a.parts(), b.parts()) {
+        (
+            Coordinates { indices, is_coalesced, .. },
+            Coordinates { indices: expected, is_coalesced: coalesced, .. },
+        ) => is_coalesced == coalesced && same_tensors(indices, expected),
+        (
+            Compressed { compressed, plain, .. },
+            Compressed { compressed: begins, plain: others, .. },
+        ) => same_tensors(compressed, begins) && same_tensors(plain, others),
+        _ => false,
     }
 }
 

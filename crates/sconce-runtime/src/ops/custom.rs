@@ -198,6 +198,8 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
         overlap: None,
         size_guard: false,
         target: Target::Custom(custom),
+        sparse: None,
+        sparse_in_place: false,
     })
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduction;
 pub(crate) mod shape;
+pub(crate) mod sparse;
 pub(crate) mod special;
 pub(crate) mod tensor;
 pub(crate) mod torchaudio;
@@ -93,13 +94,20 @@ const TABLES: &[Table] = &[
     torchvision::TABLE,
     nn::resample::TABLE,
     assertions::TABLE,
+    sparse::TABLES[0],
+    sparse::TABLES[1],
+    sparse::TABLES[2],
+    sparse::TABLES[3],
 ];
 
 /// The operators that have a row of their own.
 static ROWS: LazyLock<FxHashMap<(&str, &str), Builtin>> = LazyLock::new(|| {
     let rows = TABLES.iter().flat_map(|table| table.iter());
     rows.flat_map(|row| {
-        row.overload_names().map(|overload| ((row.symbol, overload), row.operator()))
+        row.overload_names().map(|overload| {
+            let sparse = sparse::rule(row.symbol, overload);
+            ((row.symbol, overload), Builtin { sparse, ..row.operator() })
+        })
     })
     .collect()
 });
@@ -141,8 +149,13 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
     let derived = || descriptor::derived::find(symbol, overload);
     let Some(builtin) = found.or_else(derived) else { return custom::find(symbol, overload) };
     let schema = sconce_ir::operators::find(symbol, overload);
+    // An operator in place that has a row of its own takes sparse tensors as the one without `_` does.
+    let own = sparse::rule(symbol, overload).or(builtin.sparse);
+    let of_base = symbol.strip_suffix('_').and_then(|base| sparse::rule(base, overload));
     Some(Builtin {
         size_guard: schema.is_none_or(|known| descriptor::size_guard::matters(&known.schema)),
+        sparse: own.or(of_base),
+        sparse_in_place: own.is_none() && of_base.is_some(),
         ..builtin
     })
 }

@@ -37,7 +37,7 @@ pub fn arguments(root: Object<'_>) -> Result<Vec<IValue>, Error> {
 /// A saved object as a value: numbers, strings, tensors, and lists, tuples and dicts of them.
 ///
 /// # Errors
-/// When it holds what no program takes: an object of a class, a tensor that is sparse.
+/// When it holds what no program takes: an object of a class.
 pub fn from_object(object: Object<'_>) -> Result<IValue, Error> {
     Reader::default().read(object, "the value", 0)
 }
@@ -123,8 +123,8 @@ impl Reader {
                     None => return wrong("is a dict with keys that no program has".to_owned()),
                 }
             }
-            Node::Tensor(tensor) => match self.importer.import(&tensor.tensor) {
-                Ok(tensor) => IValue::Tensor(tensor),
+            Node::Tensor(tensor) => match IValue::of_file(&tensor.tensor, &mut self.importer) {
+                Ok(tensor) => tensor,
                 Err(error) => return wrong(format!("cannot be used: {}", error.message())),
             },
             _ => match self.of_class(object, place, depth)? {

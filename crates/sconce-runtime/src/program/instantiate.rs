@@ -96,14 +96,15 @@ impl Instances<'_> {
             Value::Device(text) => IValue::Device(text.clone()),
             Value::Enum(Type::Enum(of), index) => IValue::Enum(of.clone(), *index),
             Value::Tensor(tensor) => {
-                let made = self.importer.import(tensor).map_err(|error| Error::Unsupported {
+                let made = IValue::of_file(tensor, &mut self.importer);
+                let made = made.map_err(|error| Error::Unsupported {
                     what: format!("a tensor of the archive ({})", error.message()),
                     range: None,
                 })?;
-                if tensor.requires_grad() {
-                    autograd::want(&made);
+                if let (true, IValue::Tensor(made)) = (tensor.requires_grad(), &made) {
+                    autograd::want(made);
                 }
-                IValue::Tensor(made)
+                made
             }
             Value::List { element, .. } => IValue::list(element.clone(), Vec::new()),
             Value::Dict { key, value, .. } => {

@@ -170,6 +170,9 @@ impl<'s> Writer<'s> {
                 })?;
                 Value::Tensor(exported)
             }
+            IValue::Sparse(sparse) => Value::Tensor(sparse.read().to_file().map_err(|error| {
+                unsupported(&format!("a result that is a tensor ({})", error.message()))
+            })?),
             other => {
                 let what = format!("a result of the kind {}", other.kind_name());
                 return Err(unsupported(&what));

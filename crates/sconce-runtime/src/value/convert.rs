@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use sconce_ir::Type;
+use sconce_kernels::{Importer, Sparse};
+use sconce_tensor::Layout;
 
 use crate::value::IValue;
 use crate::{Dict, Shared, Tensor, Text};
@@ -36,6 +38,22 @@ impl<T: Into<IValue>> From<Vec<T>> for IValue {
 }
 
 impl IValue {
+    /// A tensor of a file, whatever its layout.
+    ///
+    /// # Errors
+    /// For tensors that nothing is computed with.
+    pub(crate) fn of_file(
+        tensor: &sconce_tensor::Tensor,
+        importer: &mut Importer,
+    ) -> sconce_kernels::Result<IValue> {
+        let layout = tensor.layout();
+        if layout == Layout::SparseCoo || layout.is_sparse_compressed() {
+            let sparse = Sparse::from_file(tensor, importer)?;
+            return Ok(IValue::Sparse(Shared::new(sparse)));
+        }
+        importer.import(tensor).map(IValue::Tensor)
+    }
+
     /// The tensor that it is.
     pub fn as_tensor(&self) -> Option<&Tensor> {
         match self {

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sconce_ir::{ClassId, Constant, EnumType, FunctionId, Type};
-use sconce_kernels::{Charge, Generator, Memory};
+use sconce_kernels::{Charge, Generator, Memory, Sparse};
 
 use crate::Tensor;
 use crate::value::shared::Shared;
@@ -69,6 +69,8 @@ pub enum IValue {
     Generator(Shared<Generator>),
     /// Sequences of different lengths as one: a nested tensor.
     Nested(Rc<Nested>),
+    /// A sparse tensor. What is done in place is seen by all who hold it.
+    Sparse(Shared<Sparse>),
 }
 
 /// Sequences of different lengths: what `torch._nested_tensor_from_mask` makes of a batch for the
@@ -224,6 +226,7 @@ impl IValue {
             IValue::Future(_) => "Future",
             IValue::Generator(..) => "Generator",
             IValue::Nested(_) => "nested Tensor",
+            IValue::Sparse(_) => "sparse Tensor",
         }
     }
 
@@ -249,7 +252,7 @@ impl IValue {
             IValue::Complex(..) => Type::Complex,
             IValue::Str(_) => Type::Str,
             IValue::Device(_) => Type::Device,
-            IValue::Tensor(_) | IValue::Nested(_) => Type::Tensor,
+            IValue::Tensor(_) | IValue::Nested(_) | IValue::Sparse(_) => Type::Tensor,
             IValue::List(list) => Type::list(list.read().element.clone()),
             IValue::Dict(dict) => {
                 let dict = dict.read();
@@ -294,6 +297,7 @@ impl IValue {
             (IValue::Enum(a, i), IValue::Enum(b, j)) => a == b && i == j,
             (IValue::Function(a), IValue::Function(b)) => a == b,
             (IValue::Tensor(a), IValue::Tensor(b)) => a.is(b),
+            (IValue::Sparse(a), IValue::Sparse(b)) => a.is(b),
             _ => false,
         }
     }
@@ -332,6 +336,7 @@ impl fmt::Debug for IValue {
             IValue::Enum(of, index) => f.debug_tuple("Enum").field(of).field(index).finish(),
             IValue::Function(function) => f.debug_tuple("Function").field(function).finish(),
             IValue::Nested(nested) => f.debug_tuple("Nested").field(nested).finish(),
+            IValue::Sparse(sparse) => f.debug_tuple("Sparse").field(sparse).finish(),
             IValue::Object(object) => write!(f, "Object({:?})", object.read().class),
             IValue::List(_)
             | IValue::Dict(_)

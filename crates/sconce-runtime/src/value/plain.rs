@@ -2,10 +2,11 @@
 //! a share in the session's memory.
 
 use sconce_ir::Type;
+use sconce_kernels::Importer;
 use sconce_torchscript::{Module, Value};
 
+use crate::Error;
 use crate::value::IValue;
-use crate::{Error, Tensor};
 
 /// Lists, tuples and dicts in each other: programs have no use for more.
 const MAX_DEPTH: usize = 200;
@@ -103,8 +104,8 @@ impl Plain {
             Plain::Str(text) => IValue::str(text.as_str()),
             Plain::Device(name) => IValue::Device(name.as_str().into()),
             Plain::Tensor(tensor) => {
-                let made = Tensor::from_file(tensor);
-                IValue::Tensor(made.map_err(|error| Error::Arguments(error.message().to_owned()))?)
+                let made = IValue::of_file(tensor, &mut Importer::default());
+                made.map_err(|error| Error::Arguments(error.message().to_owned()))?
             }
             Plain::List { element: None, items } => IValue::from(all(items)?),
             Plain::List { element: Some(element), items } => {
@@ -167,6 +168,12 @@ fn of_program(value: IValue, module: &Module, depth: usize) -> Result<Plain, Err
         IValue::Device(name) => Plain::Device(name.to_string()),
         IValue::Tensor(tensor) => {
             let given = tensor.into_file();
+            Plain::Tensor(given.map_err(|error| {
+                unsupported(format!("a result that is a tensor ({})", error.message()))
+            })?)
+        }
+        IValue::Sparse(sparse) => {
+            let given = sparse.read().to_file();
             Plain::Tensor(given.map_err(|error| {
                 unsupported(format!("a result that is a tensor ({})", error.message()))
             })?)

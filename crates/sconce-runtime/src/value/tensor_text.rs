@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use sconce_kernels as kernels;
 use sconce_kernels::c_format::{general, not_finite, scientific};
-use sconce_kernels::{DType, Tensor};
+use sconce_kernels::{DType, Sparse, SparseParts, Tensor, layout_name};
 
 /// Characters in a line of a matrix.
 const LINE: usize = 80;
@@ -46,6 +46,26 @@ pub(crate) fn tensor_text(tensor: &Tensor) -> kernels::Result<String> {
     let sizes: Vec<String> = tensor.sizes().iter().map(i64::to_string).collect();
     let _ = write!(out, "[ CPU{}Type{{{}}} ]", tensor.dtype().scalar_type_name(), sizes.join(","));
     Ok(out)
+}
+
+/// The same of a sparse tensor: its parts, one under the other.
+///
+/// # Errors
+/// As [`tensor_text`], and for compressed layouts, of which PyTorch shows none.
+pub(crate) fn sparse_text(sparse: &Sparse) -> kernels::Result<String> {
+    let SparseParts::Coordinates { indices, values, .. } = sparse.parts() else {
+        let words = "Sparse CSR tensors do not have is_contiguous";
+        return Err(kernels::Error::runtime(words));
+    };
+    let sizes: Vec<String> = sparse.sizes().iter().map(i64::to_string).collect();
+    Ok(format!(
+        "[ {}CPU{}Type{{}}\nindices:\n{}\nvalues:\n{}\nsize:\n[{}]\n]",
+        layout_name(sparse.layout()),
+        sparse.dtype().scalar_type_name(),
+        tensor_text(indices)?,
+        tensor_text(values)?,
+        sizes.join(", ")
+    ))
 }
 
 /// How the numbers of a vector or matrix are written, all alike.

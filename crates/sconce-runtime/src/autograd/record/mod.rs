@@ -49,6 +49,9 @@ pub(crate) fn run(
     let known = if args.iter().any(has_tensors) { known(context, name)? } else { None };
     let Some(known) = known else { return builtin.call(context, Args(&mut args)) };
     let is_recorded = context.autograd().enabled && args.iter().any(requires_grad);
+    if is_recorded && args.iter().any(ops::sparse::is_sparse) {
+        return Err(Raise::unsupported("gradients of operators on sparse tensors"));
+    }
     match known.effect {
         Effect::InPlace => return change(context, &known, builtin, args, is_recorded),
         Effect::Out if is_recorded => {
@@ -71,6 +74,9 @@ pub(crate) fn run(
         && let Some(IValue::Tensor(of)) = operands.first()
     {
         each_tensor(&result, &mut |_, tensor| views::record_view(tensor, of));
+    }
+    if is_recorded && matches!(result, IValue::Sparse(_)) {
+        return Err(Raise::unsupported("gradients of operators on sparse tensors"));
     }
     if is_recorded {
         remember(context, &known, operands, &result)?;

@@ -15,7 +15,8 @@ use crate::error::{Raise, kernel};
 use crate::op_context::{OpContext, Operands};
 use crate::ops::custom::Custom;
 use crate::ops::descriptor::overlap::{OverlapRule, check_elements_once};
-use crate::ops::descriptor::{Run, size_guard};
+use crate::ops::descriptor::size_guard;
+use crate::ops::sparse;
 use crate::ops::{Args, Builtin};
 use crate::value::IValue;
 
@@ -74,13 +75,13 @@ fn in_place(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     if OF_SHAPE.contains(&symbol) {
-        let run = view(base, &schema.arguments)?.run;
-        return Some(plain(run, Target::Looks));
+        let base = view(base, &schema.arguments)?;
+        return Some(plain(base, Target::Looks));
     }
-    let run = functional(base, &schema.arguments)?.run;
+    let base = functional(base, &schema.arguments)?;
     Some(Builtin {
         overlap: OverlapRule::of_derived(symbol).checked(),
-        ..plain(run, Target::FirstOperand)
+        ..plain(base, Target::FirstOperand)
     })
 }
 
@@ -91,14 +92,14 @@ fn with_out(symbol: &str, schema: &Schema) -> Option<Builtin> {
         return None;
     }
     if let Some(made) = maker(symbol, operands) {
-        return Some(plain(made.run, Target::LastMade));
+        return Some(plain(made, Target::LastMade));
     }
-    let run = functional(symbol, operands).or_else(|| copied(symbol, operands))?.run;
+    let base = functional(symbol, operands).or_else(|| copied(symbol, operands))?;
     let target = match operands.iter().position(|operand| &*operand.name == "dtype") {
         Some(dtype) if IN_THEIR_DTYPE.contains(&symbol) => Target::LastInItsDType(dtype),
         _ => Target::Last(outs),
     };
-    Some(plain(run, target))
+    Some(plain(base, target))
 }
 
 /// What a tensor is made with beside what is in it.
@@ -114,14 +115,26 @@ fn maker(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
     crate::ops::ROWS.get(&(&*operator.schema.name, &*operator.schema.overload)).copied()
 }
 
-fn plain(run: Run, target: Target) -> Builtin {
-    Builtin { run, fast_path: None, strides: None, overlap: None, size_guard: false, target }
+/// Another operator with its result elsewhere.
+fn plain(base: Builtin, target: Target) -> Builtin {
+    let (run, sparse) = (base.run, base.sparse);
+    let (fast_path, strides, overlap) = (None, None, None);
+    Builtin {
+        run,
+        fast_path,
+        strides,
+        overlap,
+        size_guard: false,
+        target,
+        sparse,
+        sparse_in_place: false,
+    }
 }
 
 /// `NAME_copy` of an operator whose result is a view of its operand.
 fn copied(symbol: &str, operands: &[Argument]) -> Option<Builtin> {
-    let run = view(symbol.strip_suffix("_copy")?, operands)?.run;
-    Some(plain(run, Target::Copy))
+    let base = view(symbol.strip_suffix("_copy")?, operands)?;
+    Some(plain(base, Target::Copy))
 }
 
 /// The operator of these operands that gives a view.
@@ -184,6 +197,11 @@ fn same_operands(a: &[Argument], b: &[Argument]) -> bool {
 impl Builtin {
     /// Computes it and puts the result where it belongs.
     pub(crate) fn call(self, context: &mut dyn OpContext, args: Args<'_>) -> Result {
+        if let Some(rule) = self.sparse
+            && args.0.iter().any(sparse::is_sparse)
+        {
+            return self.call_sparse(rule, context, args);
+        }
         if self.size_guard {
             size_guard::check(&args)?;
         }
@@ -270,6 +288,38 @@ impl Builtin {
                 }
             }
         }
+    }
+}
+
+impl Builtin {
+    /// The same where an operand is sparse.
+    fn call_sparse(
+        self,
+        rule: sparse::SparseRule,
+        context: &mut dyn OpContext,
+        args: Args<'_>,
+    ) -> Result {
+        let Args(values) = args;
+        let outs = if let Target::Last(outs) = self.target { outs } else { 0 };
+        let (operands, outs) = values.split_at_mut(values.len().saturating_sub(outs));
+        let first = operands.first().cloned().unwrap_or_default();
+        let result = rule.run(self.run, context, Args(operands))?;
+        let target = match (self.target, outs) {
+            (Target::Value, _) if !self.sparse_in_place => return Ok(result),
+            (Target::Copy, _) => return sparse::copy(&result),
+            (Target::FirstOperand | Target::Looks | Target::Value, _) => first,
+            (Target::Last(1), [out]) => out.clone(),
+            _ => return Err(Raise::unsupported("out= of sparse tensors here")),
+        };
+        match (&target, &result) {
+            (IValue::Sparse(into), IValue::Sparse(made)) => sparse::store(into, made)?,
+            (IValue::Tensor(into), IValue::Tensor(made)) => match self.target {
+                Target::Last(_) => write_out(context, into, made)?,
+                _ => kernels::store(into, made).map_err(kernel)?,
+            },
+            _ => return Err(Raise::unsupported("a result of another layout than where it goes")),
+        }
+        Ok(target)
     }
 }
 

@@ -29,6 +29,7 @@ use result_strides::ResultStrides;
 
 use crate::error::Raise;
 use crate::op_context::OpContext;
+use crate::ops::sparse::SparseRule;
 use crate::value::IValue;
 
 /// What computes an operator.
@@ -115,6 +116,8 @@ impl Descriptor {
             overlap: overlap.checked(),
             size_guard: false,
             target: Target::Value,
+            sparse: None,
+            sparse_in_place: false,
         }
     }
 }
@@ -122,7 +125,7 @@ impl Descriptor {
 /// An operator, ready to be called. What has several results gives them as a tuple.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Builtin {
-    pub(super) run: Run,
+    pub(crate) run: Run,
     pub(crate) fast_path: Option<FastPath>,
     pub(super) strides: Option<ResultStrides>,
     pub(super) overlap: Option<OverlapRule>,
@@ -130,4 +133,8 @@ pub(crate) struct Builtin {
     pub(super) size_guard: bool,
     /// Where its result goes.
     pub(super) target: Target,
+    /// How it is computed when an operand is sparse.
+    pub(crate) sparse: Option<SparseRule>,
+    /// Whether that rule is of the operator that gives a new tensor, and this one works in place.
+    pub(crate) sparse_in_place: bool,
 }

@@ -8,7 +8,7 @@ use sconce_ir::{Constant, TensorConstant};
 use crate::error::{Raise, kernel};
 use crate::op_context::{OpContext, type_of};
 use crate::value::IValue;
-use crate::value::tensor_text::tensor_text;
+use crate::value::tensor_text::{sparse_text, tensor_text};
 
 /// Where text goes as it is made, so that what is too long ends before it is.
 pub(crate) trait Output {
@@ -197,6 +197,7 @@ fn leaf_text(context: &mut dyn OpContext, value: &IValue) -> Result<String, Rais
             let text = tensor_text(tensor).map_err(kernel)?;
             Constant::Tensor(TensorConstant { index: 0, text: text.into() })
         }
+        IValue::Sparse(sparse) => return sparse_text(&sparse.read()).map_err(kernel),
         other => {
             let ty = type_of(context, other)?;
             return Err(Raise::unsupported(format!("the text of a value of type {ty}")));

@@ -36,6 +36,7 @@ impl Args<'_> {
         match self.get(index) {
             IValue::Tensor(tensor) => Ok(tensor),
             IValue::Nested(_) => Err(Raise::unsupported("this operator on nested tensors")),
+            IValue::Sparse(_) => Err(Raise::unsupported("this operator on sparse tensors")),
             other => Err(wrong(index, "a tensor", other)),
         }
     }
@@ -65,7 +66,9 @@ impl Args<'_> {
     /// A tensor or a number.
     pub(crate) fn operand(&self, index: usize) -> Result<Operand<'_>> {
         match self.get(index) {
-            IValue::Tensor(tensor) => Ok(Operand::Tensor(tensor)),
+            IValue::Tensor(_) | IValue::Nested(_) | IValue::Sparse(_) => {
+                self.tensor(index).map(Operand::Tensor)
+            }
             _ => self.scalar(index).map(Operand::Scalar),
         }
     }
@@ -154,6 +157,7 @@ impl Args<'_> {
         let tensor = |item: &IValue| match item {
             IValue::Tensor(tensor) => Ok(Some(tensor.clone())),
             IValue::None => Ok(None),
+            IValue::Sparse(_) => Err(Raise::unsupported("this operator on sparse tensors")),
             other => Err(wrong(index, "a list of tensors", other)),
         };
         list.items.iter().map(tensor).collect()
