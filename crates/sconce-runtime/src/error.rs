@@ -47,7 +47,7 @@ pub struct Exception {
 
 /// Says which feature of the facade brings an operator that this build leaves out.
 fn left_out(what: &str) -> &'static str {
-    match crate::ops::linalg::is_left_out(what) {
+    match crate::linalg_operators::is_left_out(what) {
         true => " in a build without sconce's feature `linalg`",
         false => "",
     }

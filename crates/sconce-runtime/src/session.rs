@@ -11,12 +11,12 @@ use sconce_torchscript::Module;
 
 use crate::Error;
 use crate::bytecode::interpreter::{Machine, Prepared};
+use crate::bytecode::need::Need;
 use crate::limits::{Budget, Limits};
 use crate::memory_left::memory_left;
 use crate::op_context::OpContext;
 use crate::options::Options;
 use crate::profile::ProfileEntry;
-use crate::program::needs::Need;
 use crate::program::plans::{Plans, SharedPlans};
 use crate::program::prepare::{Missing, ready};
 use crate::program::to_objects::{to_object, to_object_as};

@@ -8,7 +8,7 @@ use sconce_kernel_core::tensor::quantization::with_quantizer;
 use sconce_kernel_core::tensor::quantizer::Quantizer;
 
 use super::layers::{Channels, finished, linear_sums};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Error, PodElement, Result, Tensor};
 
 /// How numbers become integers: `clamp(round(x * inverse) + zero_point, least, most)`.
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +162,7 @@ impl CodeSteps {
 /// # Errors
 /// For integers other than `uint8` and `int8`.
 pub fn numbers_of_codes(codes: &Tensor, scale: f64, zero_point: i64) -> Result<Tensor> {
-    fn of<T: Element + Into<f32>>(codes: &Tensor, scale: f32, zero: f32) -> Result<Tensor> {
+    fn of<T: PodElement + Into<f32>>(codes: &Tensor, scale: f32, zero: f32) -> Result<Tensor> {
         map(&codes.contiguous()?, move |code: T| (code.into() - zero) * scale)
     }
     let (scale, zero_point) = (scale as f32, zero_point as f32);

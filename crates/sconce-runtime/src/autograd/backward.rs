@@ -8,11 +8,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::Type;
 use sconce_kernels::{DType, Tensor};
 
-use crate::autograd::formula::{Formula, From, Rule};
 use crate::autograd::graph::{Edge, Node, Source};
 use crate::autograd::record::{self, add, apply, evaluate, tensor, views};
 use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
+use crate::op_context::formula::{Formula, From, Rule};
 use crate::value::IValue;
 
 type Result<T> = std::result::Result<T, Raise>;

@@ -24,8 +24,8 @@ use sconce_compiler::define;
 use sconce_ir::{Argument, Graph, NodeId, Schema, Type, Unit, ValueId, passes};
 use sconce_syntax::Source;
 
-use crate::autograd::formula::{Formula, From, Input, Rule};
 use crate::op_context::OpContext;
+use crate::op_context::formula::{Formula, From, Input, Rule};
 
 const DERIVATIVES: &str = include_str!("derivatives.txt");
 /// Functions that expressions call, by what they are about.

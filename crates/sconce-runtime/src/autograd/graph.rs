@@ -5,8 +5,8 @@ use std::rc::{Rc, Weak};
 
 use sconce_kernels::{DType, Dims, Storage, Tensor};
 
-use crate::autograd::formula::Rule;
 use crate::error::Raise;
+use crate::op_context::formula::Rule;
 use crate::value::IValue;
 
 /// A call of an operator, and what its derivative needs.

@@ -12,10 +12,8 @@
 pub(crate) mod autograd_meta;
 pub(crate) mod backward;
 pub(crate) mod derivatives;
-pub(crate) mod formula;
 pub(crate) mod graph;
 pub(crate) mod record;
-pub(crate) mod state;
 
 pub(crate) use crate::autograd::autograd_meta::accumulated;
 pub(crate) use crate::autograd::autograd_meta::detach_in_place;

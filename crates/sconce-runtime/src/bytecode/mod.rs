@@ -3,5 +3,6 @@
 pub(crate) mod code;
 pub(crate) mod interpreter;
 pub(crate) mod lower;
+pub(crate) mod need;
 pub(crate) mod number;
 pub(crate) mod primitive;

@@ -7,9 +7,9 @@ use sconce_torchscript::{Module, Value, ValueId};
 
 use crate::bytecode::interpreter::Machine;
 use crate::op_context::OpContext;
-use crate::program::packed_params;
+use crate::ops::nn::xnnpack_layers::Layer;
+use crate::ops::quantized::packed_params;
 use crate::program::prepare::{Missing, ready};
-use crate::program::xnnpack_layers::Layer;
 use crate::value::shared::Shared;
 use crate::value::{Dict, IValue, Object, Text, Tuple};
 use crate::{Error, autograd};

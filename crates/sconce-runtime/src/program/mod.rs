@@ -6,8 +6,6 @@ pub(crate) mod from_objects;
 pub(crate) mod instantiate;
 pub(crate) mod matching;
 pub(crate) mod needs;
-pub(crate) mod packed_params;
 pub(crate) mod plans;
 pub(crate) mod prepare;
 pub(crate) mod to_objects;
-pub(crate) mod xnnpack_layers;

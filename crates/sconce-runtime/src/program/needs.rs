@@ -1,28 +1,11 @@
 //! What a program needs and is not here, without running it.
 
-use sconce_syntax::SourceRange;
 use sconce_torchscript::Module;
 
 use crate::Error;
 use crate::bytecode::lower::{LoweringContext, lower};
+use crate::bytecode::need::Need;
 use crate::value::IValue;
-
-/// Something that a program needs and that is not here, at one place.
-#[derive(Debug, Clone)]
-pub struct Need {
-    /// An operator by its full name, such as `aten::stft`, or a kind of instruction.
-    pub what: String,
-    /// Where the program needs it.
-    pub range: Option<SourceRange>,
-}
-
-impl Need {
-    /// Why a program that has this is refused whether it comes to it or not: what touches files,
-    /// processes or the network. `None` for what is merely missing.
-    pub fn refused(&self) -> Option<&'static str> {
-        sconce_ir::operators::forbidden::reason(&self.what)
-    }
-}
 
 /// What all methods and functions of a program need and is not here, place by place. A session
 /// needs only what the called method comes to: [`crate::Session::needs`].

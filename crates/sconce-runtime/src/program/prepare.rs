@@ -4,7 +4,7 @@ use sconce_ir::FunctionId;
 
 use crate::Error;
 use crate::bytecode::interpreter::{Machine, Prepared};
-use crate::program::needs::Need;
+use crate::bytecode::need::Need;
 
 /// What becomes of a program that has an operator that is not here. One that would touch files,
 /// processes or the network is refused in any case ([`Need::refused`]).

@@ -10,9 +10,9 @@ use sconce_kernels as kernels;
 use sconce_kernels::{DType, Scalar, Tensor};
 
 use crate::autograd::derivatives;
-use crate::autograd::formula::{Effect, Formula, From, Input, Known, Rule};
 use crate::autograd::graph::{self, Edge, Node, Origin, Saved, each_tensor, is_differentiable};
 use crate::error::{Error, Raise, kernel};
+use crate::op_context::formula::{Effect, Formula, From, Input, Known, Rule};
 use crate::op_context::{OpContext, Operands};
 use crate::ops::{self, Args, Builtin};
 use crate::value::IValue;

@@ -12,18 +12,18 @@ use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::{Generator, Memory, take_choice};
 use sconce_torchscript::Module;
 
-use crate::autograd::formula::CompiledGraph;
-use crate::autograd::state::AutogradState;
 use crate::bytecode::lower::{
     Code, Instruction, LoweringContext, Number, Operand, Register, Span, lower, slice,
 };
+use crate::bytecode::need::Need;
 use crate::bytecode::primitive::{self, Given};
 use crate::error::Raise;
 use crate::limits::{Budget, Limits};
+use crate::op_context::autograd_state::AutogradState;
+use crate::op_context::formula::CompiledGraph;
 use crate::op_context::{ClassInfo, OpContext, Operands};
 use crate::ops::{Args, BorrowedArg, Builtin, MAX_BORROWED};
 use crate::profile::ProfileEntry;
-use crate::program::needs::Need;
 use crate::sink::Sink;
 use crate::value::{Future, IValue};
 use crate::{Error, autograd};

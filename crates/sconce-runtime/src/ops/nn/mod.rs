@@ -10,3 +10,4 @@ pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod resample;
 pub(crate) mod xnnpack;
+pub(crate) mod xnnpack_layers;

@@ -9,8 +9,8 @@ use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::nn::xnnpack_layers::Layer;
 use crate::ops::tensor::operands::made;
-use crate::program::xnnpack_layers::Layer;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

@@ -6,8 +6,8 @@ use sconce_kernels::{CodeBits, RowBags, Tensor};
 use crate::error::Raise;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::quantized::packed_params::EmbeddingParams;
 use crate::ops::tensor::operands::made;
-use crate::program::packed_params::EmbeddingParams;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

@@ -7,8 +7,8 @@ use crate::error::{Raise, kernel};
 use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::quantized::packed_params::{Geometry, PackedParams};
 use crate::ops::tensor::operands::{listed, made};
-use crate::program::packed_params::{Geometry, PackedParams};
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

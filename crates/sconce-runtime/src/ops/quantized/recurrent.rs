@@ -8,7 +8,7 @@ use crate::op_context::OpContext;
 use crate::ops::Args;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::nn::recurrent::{outputs, states, stepped, time_first};
-use crate::program::packed_params::{CellParams, PackedParams};
+use crate::ops::quantized::packed_params::{CellParams, PackedParams};
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;

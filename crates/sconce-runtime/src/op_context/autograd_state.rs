@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::autograd::formula::Known;
+use crate::op_context::formula::Known;
 
 /// What a session knows of gradients.
 #[derive(Default)]

@@ -4,6 +4,9 @@
 //! the program; all of them are held to the limits of the call. [`OpContext`] is what they get for that, and no
 //! more: neither registers nor code.
 
+pub(crate) mod autograd_state;
+pub(crate) mod formula;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,10 +15,10 @@ use sconce_ir::{ClassId, FunctionId, Graph, Type};
 use sconce_kernels::Generator;
 use smallvec::SmallVec;
 
-use crate::autograd::formula::CompiledGraph;
-use crate::autograd::state::AutogradState;
 use crate::error::{Error, Raise};
 use crate::limits::Budget;
+use crate::op_context::autograd_state::AutogradState;
+use crate::op_context::formula::CompiledGraph;
 use crate::value::IValue;
 
 /// The operands of an instruction.
