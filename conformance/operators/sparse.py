@@ -208,7 +208,7 @@ def plain(value):
 def record(folder, module, tensors, compare, with_errors, eager=None):
     """Saves a module and what it gives for tensors; what it raises where errors count.
 
-    The profiler of TorchScript's executor takes no compressed tensors, so those calls are made by `eager`."""
+    The profiler of TorchScript's executor takes no compressed tensors, so those calls are made by `eager`. They fail without gradients, too, for the same reason."""
     os.makedirs(folder)
     path = os.path.join(folder, "model.pt")
     torch.jit.save(module, path)
@@ -222,7 +222,8 @@ def record(folder, module, tensors, compare, with_errors, eager=None):
         except failures as error:
             if not eager or "unsupported tensor layout" not in str(error):
                 raise
-            recorded["result"] = plain(eager(*plain(list(tensors))))
+            with torch.enable_grad():
+                recorded["result"] = plain(eager(*plain(list(tensors))))
     except failures as error:
         if not with_errors:
             raise

@@ -204,6 +204,7 @@ impl Sparse {
         if self.layout() == layout && (!layout.is_blocked() || self.block() == block) {
             return Ok(self.clone());
         }
+        self.check_conversion(layout, block)?;
         if self.batch_dim() > 0 {
             return Sparse::compress_dense(&self.to_dense()?, layout, block, self.dense_dim());
         }
@@ -266,6 +267,37 @@ impl Sparse {
             values: values.view(&of_values)?,
         };
         Ok(Sparse { sizes: coo.sizes.clone(), parts })
+    }
+}
+
+impl Sparse {
+    /// Refuses what PyTorch does not convert: blocks to entries, and blocks to blocks of other sizes.
+    fn check_conversion(&self, layout: Layout, block: (i64, i64)) -> Result<()> {
+        let own = self.layout();
+        if !own.is_blocked() {
+            return Ok(());
+        }
+        let same_kind = own == layout;
+        let caller = if same_kind { "to_sparse" } else { "sparse_compressed_to_sparse" };
+        let (to, from) = (name(layout), super::layout_name(own));
+        if !layout.is_blocked() {
+            return Err(Error::runtime(format!(
+                "{caller}_{to}: expected SparseCsr or SparseCsc layout but got {from}"
+            )));
+        }
+        if self.block() != block {
+            let old = self.block();
+            return Err(Error::runtime(format!(
+                "{caller}_{to}: conversion from {from} to {} with blocksize changed from [{}, {}] to \
+                 [{}, {}] is not supported",
+                super::layout_name(layout),
+                old.0,
+                old.1,
+                block.0,
+                block.1
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -307,7 +307,9 @@ impl Sparse {
     pub fn with_coalesced(&self, is_coalesced: bool) -> Sparse {
         match &self.parts {
             SparseParts::Coordinates { indices, values, .. } => {
-                Sparse::made(&self.sizes, indices.clone(), values.clone(), is_coalesced)
+                let (indices, values) = (indices.clone(), values.clone());
+                let parts = SparseParts::Coordinates { indices, values, is_coalesced };
+                Sparse { sizes: self.sizes.clone(), parts }
             }
             SparseParts::Compressed { .. } => self.clone(),
         }

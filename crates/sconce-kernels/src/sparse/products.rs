@@ -177,6 +177,9 @@ pub fn mm_of_sparse(a: &Sparse, b: &Sparse) -> Result<Sparse> {
         )));
     }
     check_dtype("sparse_matmul", a.dtype(), b.dtype())?;
+    if !a.dtype().is_floating_point() && !a.dtype().is_complex() {
+        return Err(Error::no_kernel("sparse_matmul", a.dtype()));
+    }
     let begin = begins(&right.rows, right.sizes[0])?;
     let range = |row: i64| -> std::ops::Range<usize> {
         let at = |row: i64| begin.get(row as usize).copied().unwrap_or(0) as usize;

@@ -9,7 +9,8 @@ use crate::sparse::indices::{of_places, read};
 use crate::sparse::{DenseOrSparse, Sparse, SparseParts};
 use crate::{DType, Error, Result, Tensor};
 
-/// `torch.sparse.sum` of a tensor in coordinates. Without dimensions it sums all.
+/// The sum of a tensor in coordinates over some dimensions; without dimensions over all. Its dtype is that of the values
+/// where none is given.
 ///
 /// # Errors
 /// For dimensions that there are none of or that are named twice.
@@ -38,41 +39,32 @@ pub fn sum_sparse(
         .map(|dim| (dim - sparse + 1) as i64)
         .collect();
     let kept: Vec<i64> = (0..sparse).filter(|&dim| !gone[dim]).map(|dim| dim as i64).collect();
-    let dtype = dtype.or_else(|| {
-        let is_whole = values.dtype().is_integral() || values.dtype() == DType::Bool;
-        is_whole.then_some(DType::Int64)
-    });
     let mut summed = match dtype {
         Some(dtype) => values.to_dtype(dtype)?,
         None => values.clone(),
     };
     if !of_values.is_empty() {
-        summed = crate::sum(&summed, &of_values, keepdim, dtype)?;
+        summed = crate::sum(&summed, &of_values, false, Some(summed.dtype()))?;
     }
-    let sizes: Vec<i64> = (0..input.dim())
-        .filter(|&dim| keepdim || !gone[dim])
-        .map(|dim| if gone[dim] { 1 } else { input.sizes[dim] })
-        .collect();
+    let sizes: Vec<i64> =
+        (0..input.dim()).filter(|&dim| !gone[dim]).map(|dim| input.sizes[dim]).collect();
+    let dims = (0..input.dim()).filter(|&dim| keepdim && gone[dim]);
     if kept.is_empty() {
-        let total = crate::sum(&summed, &[0], false, dtype)?;
-        return Ok(DenseOrSparse::Dense(total.view(&sizes)?));
-    }
-    let all_kept = kept.len() == sparse;
-    let mut rows = Vec::new();
-    for dim in 0..sparse as i64 {
-        match (kept.contains(&dim), keepdim) {
-            (true, _) => rows.push(indices.select(0, dim)?),
-            (false, true) => rows.push(Tensor::zeros(&[input.nnz()], DType::Int64)?),
-            (false, false) => {}
+        let mut total = crate::sum(&summed, &[0], false, Some(summed.dtype()))?.view(&sizes)?;
+        for dim in dims {
+            total = total.unsqueeze(dim as i64)?;
         }
+        return Ok(DenseOrSparse::Dense(total));
     }
-    let left = Sparse::made(&sizes, crate::stack(&rows, 0)?, summed, false);
-    // What is kept by name stays as it is, what falls together is added up.
-    Ok(DenseOrSparse::Sparse(match (all_kept, keepdim) {
-        (true, _) => left.with_coalesced(input.is_coalesced() && !keepdim),
-        (false, true) => left.coalesce()?.with_coalesced(false),
-        (false, false) => left.coalesce()?,
-    }))
+    let rows: Vec<Tensor> =
+        kept.iter().map(|&dim| indices.select(0, dim)).collect::<Result<_>>()?;
+    let is_coalesced = kept.len() == sparse && input.is_coalesced();
+    let mut left =
+        Sparse::made(&sizes, crate::stack(&rows, 0)?, summed, is_coalesced).coalesce()?;
+    for dim in dims {
+        left = left.unsqueeze(dim as i64)?;
+    }
+    Ok(DenseOrSparse::Sparse(left))
 }
 
 /// A sum or product over rows, columns or both of a CSR matrix, with both dimensions kept.

@@ -116,7 +116,8 @@ impl Sparse {
         of_values.extend(last.iter().map(|&dim| (dim - sparse + 1) as i64));
         let indices = crate::index_select(indices, 0, &vector(&order)?)?;
         let values = values.permute(&of_values)?;
-        Ok(Sparse::made(&sizes, indices, values, is_same && self.is_coalesced()))
+        let permuted = Sparse::made(&sizes, indices, values, false);
+        Ok(permuted.with_coalesced(is_same && self.is_coalesced()))
     }
 
     /// `Tensor.unsqueeze`.
@@ -179,9 +180,11 @@ impl Sparse {
             let sum = crate::sum(&values, &[0], false, Some(values.dtype()))?;
             return Ok(DenseOrSparse::Dense(sum));
         }
-        let indices =
-            pick(&all, coo.nnz() as usize, &kept, |at, found| (at != dim).then_some(found))?;
-        Ok(DenseOrSparse::Sparse(Sparse::made(&sizes, indices, values, false)))
+        let indices = pick(&all, (sparse, coo.nnz() as usize), &kept, |at, found| {
+            (at != dim).then_some(found)
+        })?;
+        let is_coalesced = self.layout().is_sparse_compressed();
+        Ok(DenseOrSparse::Sparse(Sparse::made(&sizes, indices, values, is_coalesced)))
     }
 
     /// The numbers of the entries whose index in a sparse dimension is wanted.
@@ -215,8 +218,8 @@ impl Sparse {
         let kept = self.entries_where(dim, |found| (start..end).contains(&found))?;
         let values = crate::index_select(values, 0, &vector(&kept)?)?;
         let shifted = |at: usize, found: i64| Some(if at == dim { found - start } else { found });
-        let indices = pick(&read(indices)?, self.nnz() as usize, &kept, shifted)?;
-        Ok(Sparse::made(&sizes, indices, values, self.is_coalesced()))
+        let indices = pick(&read(indices)?, (sparse, self.nnz() as usize), &kept, shifted)?;
+        Ok(Sparse::made(&sizes, indices, values, false).with_coalesced(self.is_coalesced()))
     }
 
     /// `torch.index_select`.
@@ -261,7 +264,8 @@ impl Sparse {
         let values = crate::index_select(values, 0, &vector(&kept)?)?;
         let (all, entries) = (read(indices)?, self.nnz() as usize);
         let mut rows = Vec::with_capacity(kept.len() * sparse);
-        for (at, row) in all.chunks_exact(entries.max(1)).enumerate() {
+        for at in 0..sparse {
+            let row = all.get(at * entries..(at + 1) * entries).unwrap_or_default();
             match at == dim {
                 true => rows.extend_from_slice(&to),
                 false => rows.extend(kept.iter().filter_map(|&entry| row.get(entry as usize))),
@@ -330,12 +334,13 @@ impl Sparse {
 /// Indices of the entries kept, each row as told; rows that give nothing are left out.
 fn pick(
     all: &[i64],
-    entries: usize,
+    (dims, entries): (usize, usize),
     kept: &[i64],
     change: impl Fn(usize, i64) -> Option<i64>,
 ) -> Result<Tensor> {
     let (mut rows, mut count) = (Vec::new(), 0);
-    for (at, row) in all.chunks_exact(entries.max(1)).enumerate() {
+    for at in 0..dims {
+        let row = all.get(at * entries..(at + 1) * entries).unwrap_or_default();
         if change(at, 0).is_some() {
             count += 1;
             let found = kept.iter().filter_map(|&entry| row.get(entry as usize));
@@ -380,9 +385,8 @@ pub fn cat_sparse(tensors: &[Sparse], dim: i64) -> Result<Sparse> {
             let all = read(of_tensor)?;
             let every: Vec<i64> = (0..tensor.nnz()).collect();
             let moved = |at: usize, found: i64| Some(if at == dim { found + shift } else { found });
-            let picked = pick(&all, tensor.nnz() as usize, &every, moved)?;
-            // Of no entries there are no rows to pick.
-            indices.push(if every.is_empty() { of_tensor.clone() } else { picked });
+            let picked = pick(&all, (sparse, tensor.nnz() as usize), &every, moved)?;
+            indices.push(picked);
             values.push(own);
         } else {
             // The values stand in a part of the whole dimension.

@@ -76,6 +76,7 @@ pub(super) const RULES: &[SparseRow] = &[
     ),
     SparseRow("aten::mul", "Tensor", Run(|_, args| mul(&args))),
     SparseRow("aten::mul", "Scalar", Values),
+    SparseRow("aten::mul_", "Tensor Scalar", Run(|_, args| mul_in_place(&args))),
     SparseRow("aten::div", "Scalar", Values),
     SparseRow("aten::div", "Scalar_mode", Coalesced),
     SparseRow("aten::floor_divide", "Scalar", Coalesced),
@@ -104,6 +105,8 @@ pub(super) const RULES: &[SparseRow] = &[
                     ScatterReduce::Sum,
                 ));
             }
+            let whole = sparse.dtype().is_integral() || sparse.dtype() == kernels::DType::Bool;
+            let dtype = dtype.or_else(|| whole.then_some(kernels::DType::Int64));
             summed(sum_sparse(&sparse, &dims, keepdim, dtype))
         }),
     ),
@@ -187,6 +190,29 @@ fn mul(args: &Args<'_>) -> Result {
         }
         (Dense(_), Dense(_)) => return Err(Raise::unsupported("this product of sparse tensors")),
     })
+}
+
+/// A product in place. One with a number no longer counts as coalesced in PyTorch.
+fn mul_in_place(args: &Args<'_>) -> Result {
+    let product = mul(args)?;
+    match (args.get(0), &product, args.get(1)) {
+        (IValue::Sparse(target), IValue::Sparse(product), other) => {
+            super::store(target, product)?;
+            let is_number = match other {
+                IValue::Tensor(tensor) => tensor.dim() == 0,
+                other => !matches!(other, IValue::Sparse(_)),
+            };
+            if is_number {
+                let uncoalesced = target.read().with_coalesced(false);
+                *target.write() = uncoalesced;
+            }
+        }
+        (IValue::Tensor(target), IValue::Tensor(product), _) => {
+            kernels::store(target, product).map_err(kernel)?;
+        }
+        _ => return Err(Raise::unsupported("a result of another layout than where it goes")),
+    }
+    Ok(args.get(0).clone())
 }
 
 fn divide(args: &Args<'_>, by: BinaryOp) -> Result {

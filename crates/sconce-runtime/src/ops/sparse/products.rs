@@ -139,7 +139,8 @@ fn from_left(a: &Tensor, b: &SparseTensor) -> kernels::Result<Tensor> {
             b.sizes()
         )));
     }
-    mm_sparse(&b.transpose(0, 1)?, &a.t()?)?.t()
+    let product = mm_sparse(&b.transpose(0, 1)?, &a.t()?)?.t()?;
+    if b.layout().is_sparse_compressed() { product.contiguous() } else { Ok(product) }
 }
 
 fn addmm(args: &Args<'_>) -> Result {

@@ -1,10 +1,12 @@
 //! How a program is called: how arguments and result are made of the values of its graph, and which arguments fit.
 
+pub(crate) mod guard_check;
+
 use rustc_hash::FxHashMap;
 
 use crate::Error;
+use crate::calling::guard_check::Guards;
 use crate::expression::{self, Expr};
-use crate::guard_check::Guards;
 use crate::schema::{Argument, ConstantValue, ExportedProgram, InputSpec, SymInt, TensorMeta};
 use crate::tree_spec::{Key, TreeSpec};
 

@@ -1,5 +1,7 @@
 //! Archives written again: as they are, or as PyTorch would after loading them.
 
+pub(crate) mod write_models;
+
 use std::io::Write;
 
 use indexmap::IndexMap;
@@ -7,11 +9,11 @@ use sconce_archive::{ArchiveWriter, ByteOrder, Layout as ArchiveLayout, WriterOp
 use sconce_source::StreamReader;
 
 use crate::expression::{Expr, parse};
+use crate::resave::write_models::{ModelToWrite, ZIP_VERSION, write_models};
 use crate::schema::{
     Argument, ExportedProgram, Graph, SchemaVersion, SymBool, SymExpr, SymFloat, SymInt,
 };
 use crate::text::node_names;
-use crate::write_models::{ModelToWrite, ZIP_VERSION, write_models};
 use crate::{Archive, Error, ErrorKind};
 
 /// The minor version of the schema that PyTorch 2.15 writes.
