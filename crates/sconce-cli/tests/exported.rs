@@ -7,6 +7,7 @@ use std::fs;
 
 use ::sconce as sconce_lib;
 use ::sconce::archive::{ArchiveWriter, Layout, WriterOptions};
+use ::sconce::checkpoint::{Draft, SaveOptions, Value};
 use ::sconce::export_program::Archive;
 use support::{fixtures, sconce};
 
@@ -244,6 +245,15 @@ fn what_pytorch_would_run_is_not_run() {
     let value = "\"sym_bool_values\": {}";
     let evil = "{\"as_expr\": {\"expr_str\": \"__import__('os').abort()\", \"hint\": null}}";
     let guards = "\"guards_code\": []";
+    // Arguments that fit, so that conditions are come to.
+    let inputs = folder.path().join("inputs.pt");
+    let zeros = sconce_lib::Tensor::from_vec(vec![0f32; 4], &[2, 2]).unwrap();
+    let gain = sconce_lib::Tensor::from_vec(vec![2f32], &[]).unwrap();
+    let given = Value::dict([
+        ("args", Value::list([Value::from(zeros)])),
+        ("kwargs", Value::dict([("gain", Value::from(gain))])),
+    ]);
+    SaveOptions::new().save(Draft::from(given).root(), &inputs).unwrap();
     for (from, to, why) in [
         (value, value.replace("{}", &format!("{{\"unused\": {evil}}}")), "a size of 'unused'"),
         ("{\"as_int\": 2}", evil.to_owned(), "__import__ is not a function of expressions"),
@@ -252,8 +262,7 @@ fn what_pytorch_would_run_is_not_run() {
         (guards, guards.replace("[]", "\"True\""), "a list is expected"),
     ] {
         let file = hostile(folder.path(), from, &to);
-        let inputs = ["--input", "zeros(2, 2)"];
-        let run = sconce(&[&["run", &file][..], &inputs].concat());
+        let run = sconce(&["run", &file, "--inputs", inputs.to_str().unwrap()]);
         assert!(run.code != 0 && run.err.contains(why), "{to}: {}", run.err);
         let card = sconce(&["info", &file]);
         assert!(card.out.contains("dangerous"), "{to}: {}", card.out);

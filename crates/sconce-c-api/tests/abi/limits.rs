@@ -100,7 +100,7 @@ fn a_panic_is_an_error() {
         "{}",
         said.1
     );
-    assert!(said.1.contains("guard.rs:"));
+    assert!(said.1.contains("panics.rs:"));
     session.call("spins", &[&one]);
     // What cannot fail gives what stands for nothing.
     sconce_c_api::panic_next();

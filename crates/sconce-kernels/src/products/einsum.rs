@@ -91,8 +91,7 @@ struct Operand {
 /// For equations that do not fit the operands.
 ///
 /// ```
-/// use sconce_kernels::Tensor;
-/// use sconce_linalg::einsum;
+/// use sconce_kernels::{Tensor, einsum};
 /// let a = Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0], &[2, 2])?;
 /// assert_eq!(einsum("ij,kj->ik", &[a.clone(), a.clone()], None)?.to_vec::<f32>()?, [5.0, 11.0, 11.0, 25.0]);
 /// assert_eq!(einsum("ii", &[a], None)?.to_vec::<f32>()?, [5.0]);

@@ -1,5 +1,5 @@
 //! Operators of backward passes that have kernels of their own; the others are expressions of the table of
-//! derivatives (`gradients`).
+//! derivatives (`autograd/derivatives.txt`).
 
 use sconce_kernels as kernels;
 use sconce_kernels::{BinaryOp, DType, Tensor, UnaryOp};

@@ -38,18 +38,22 @@ pub(crate) const TABLE: Table = &[
             AnyTensor::Dense(dense) => dense.dim() as i64,
         }))
     }),
-    op("aten::is_same_size", "-", |_, args| {
-        let sizes = |index| -> Result<Vec<i64>> {
-            Ok(match args.any_tensor(index)? {
-                AnyTensor::Sparse(sparse) => sparse.sizes().to_vec(),
-                AnyTensor::Dense(dense) => dense.sizes().to_vec(),
-            })
-        };
-        Ok(Bool(sizes(0)? == sizes(1)?))
-    }),
 ];
 
 pub(super) const RULES: &[SparseRow] = &[
+    SparseRow(
+        "aten::is_same_size",
+        "-",
+        SparseRule::Run(|_, args| {
+            let sizes = |index| -> Result<Vec<i64>> {
+                Ok(match args.any_tensor(index)? {
+                    AnyTensor::Sparse(sparse) => sparse.sizes().to_vec(),
+                    AnyTensor::Dense(dense) => dense.sizes().to_vec(),
+                })
+            };
+            Ok(Bool(sizes(0)? == sizes(1)?))
+        }),
+    ),
     SparseRow(
         "aten::size",
         "-",
