@@ -76,6 +76,11 @@ def joined(x: Tensor): return torch.cat([x, x + x]), torch.cat([x, x], 1), torch
 def plus(x: Tensor, y: Tensor): return x + y, x - y, torch.add(x, y, alpha=2), x + x
 def times(x: Tensor, y: Tensor): return x * y, y * x, x * x
 def scaled(x: Tensor): return x * 2, 3 * x, x / 2, x * 0.5, -x, x.pow(2), x.abs(), x.sqrt(), x.relu()
+def scaled_rows(x: Tensor): return x * 2, 3 * x, x * 0.5, -x, x.abs(), x.relu(), x.sin()
+def plus_rows(x: Tensor, y: Tensor): return x + y, torch.add(x, y, alpha=2), x + x, y.to_dense() + x
+def halved(x: Tensor): return x / 2
+def squared(x: Tensor): return x.pow(2)
+def minus(x: Tensor, y: Tensor): return x - y
 def to_dense_add(x: Tensor, y: Tensor): return y.to_dense() + x, y.to_dense() - x
 def times_dense(x: Tensor, y: Tensor): return x * y.to_dense(), y.to_dense() * x
 def add_dense(x: Tensor, y: Tensor): return x + y.to_dense()
@@ -130,8 +135,8 @@ COO = ("parts coalesced_parts indices attributes dense coo csr csc bsr bsc doubl
        "some_rows narrow joined scaled zeroed total sums soft norm converted resized shown by_layout like unsupported")
 TWO_COO = "plus times to_dense_add times_dense add_dense divided in_place masked"
 COO_DENSE = ("product from_left vector both_sparse summed_product reduced special_products wrong_product")
-CSR = "attributes rows dense coo csr csc bsr double copied turned scaled sums_kept expanded zeroed like joined one_row shown"
-TWO_CSR = "plus times times_dense add_dense to_dense_add masked"
+CSR = "attributes rows dense coo csr csc bsr double copied turned scaled_rows halved squared sums_kept expanded zeroed like joined one_row shown"
+TWO_CSR = "plus_rows minus times times_dense add_dense masked"
 CSR_DENSE = "product from_left vector both_csr summed_product reduced sampled"
 
 
@@ -168,7 +173,7 @@ def named_calls():
         yield name, "csr.float32", (csrs["float32"], right)
     for layout, make in (("csc", dense.to_sparse_csc), ("bsr", lambda: dense.to_sparse_bsr((2, 5))),
                          ("bsc", lambda: dense.to_sparse_bsc((2, 1)))):
-        for name in "dense coo csr csc bsr bsc attributes copied double scaled turned columns rows".split():
+        for name in "dense coo csr csc bsr bsc attributes copied double turned columns rows".split():
             yield name, layout + ".float32", (make(),)
     for name in "coo coo_one csr csc bsr bsc bad_block by_layout indices dense".split():
         for kind, tensor in (("float32", dense), ("int64", whole), ("bool", dense != 0)):

@@ -228,7 +228,7 @@ fn broadcast(sparse: &Sparse, dense: &Tensor) -> Result<Sparse> {
         let other = dim.checked_sub(missing).and_then(|dim| dense.sizes().get(dim));
         sizes.push(if size == 1 { other.copied().unwrap_or(1) } else { size });
     }
-    sparse.broadcast_to(&sizes)
+    sparse.coalesce()?.broadcast_to(&sizes)?.coalesce()
 }
 
 impl Sparse {

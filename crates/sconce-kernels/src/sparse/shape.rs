@@ -310,13 +310,14 @@ impl Sparse {
             let repeated = of_copy.get(next * copies as usize..(next + 1) * copies as usize);
             let own =
                 dim.checked_sub(lead).and_then(|dim| all.get(dim * entries..(dim + 1) * entries));
-            for copy in 0..copies as usize {
+            // Entry by entry, each with all its copies.
+            for entry in 0..entries {
                 match is_new {
-                    true => {
-                        let index = repeated.and_then(|row| row.get(copy)).copied().unwrap_or(0);
-                        rows.extend(std::iter::repeat_n(index, entries));
+                    true => rows.extend_from_slice(repeated.unwrap_or_default()),
+                    false => {
+                        let index = own.and_then(|row| row.get(entry)).copied().unwrap_or(0);
+                        rows.extend(std::iter::repeat_n(index, copies as usize));
                     }
-                    false => rows.extend_from_slice(own.unwrap_or_default()),
                 }
             }
             next += usize::from(is_new);
@@ -324,10 +325,16 @@ impl Sparse {
         let total = copies as usize * entries;
         let mut of_values = vec![total as i64];
         of_values.extend(sizes.get(lead + sparse..).unwrap_or_default());
-        let mut expanded = vec![copies, entries as i64];
+        let mut expanded = vec![entries as i64, copies];
         expanded.extend(sizes.get(lead + sparse..).unwrap_or_default());
-        let values = values.unsqueeze(0)?.expand(&expanded)?.reshape(&of_values)?;
-        Ok(Sparse::made(sizes, table(&rows, lead + sparse, total)?, values, self.is_coalesced()))
+        let values = values.unsqueeze(1)?.expand(&expanded)?.reshape(&of_values)?;
+        // Entries stay in order where what is repeated comes after what is not.
+        let is_new = |dim: usize| dim < lead || (self.sizes[dim - lead] == 1 && sizes[dim] != 1);
+        let first_new = (0..lead + sparse).find(|&dim| is_new(dim));
+        let last_old = (0..lead + sparse).rfind(|&dim| !is_new(dim));
+        let stays = first_new.is_none_or(|new| last_old.is_none_or(|old| old < new));
+        let indices = table(&rows, lead + sparse, total)?;
+        Ok(Sparse::made(sizes, indices, values, self.is_coalesced() && stays))
     }
 }
 

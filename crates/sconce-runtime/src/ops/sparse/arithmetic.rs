@@ -51,7 +51,16 @@ pub(super) const RULES: &[SparseRow] = &[
     SparseRow("aten::tan", "-", Coalesced),
     SparseRow("aten::tanh", "-", Coalesced),
     SparseRow("aten::trunc", "-", Coalesced),
-    SparseRow("aten::pow", "Tensor_Scalar", Coalesced),
+    SparseRow(
+        "aten::pow",
+        "Tensor_Scalar",
+        Run(|context, args| {
+            in_coordinates(&args)?;
+            let dense = crate::ops::find("aten::pow", "Tensor_Scalar");
+            let dense = dense.ok_or_else(|| Raise::unsupported("powers of sparse tensors"))?;
+            Coalesced.run(dense.run, context, args)
+        }),
+    ),
     SparseRow("aten::add", "Tensor", Run(|_, args| add(&args, args.scalar(2)?))),
     SparseRow(
         "aten::sub",
@@ -77,9 +86,8 @@ pub(super) const RULES: &[SparseRow] = &[
     SparseRow("aten::mul", "Tensor", Run(|_, args| mul(&args))),
     SparseRow("aten::mul", "Scalar", Values),
     SparseRow("aten::mul_", "Tensor Scalar", Run(|_, args| mul_in_place(&args))),
-    SparseRow("aten::div", "Scalar", Values),
-    SparseRow("aten::div", "Scalar_mode", Coalesced),
-    SparseRow("aten::floor_divide", "Scalar", Coalesced),
+    SparseRow("aten::div", "Scalar", Run(|_, args| divide(&args, BinaryOp::Div))),
+    SparseRow("aten::floor_divide", "Scalar", Run(|_, args| divide(&args, BinaryOp::DivFloor))),
     SparseRow("aten::div", "Tensor", Run(|_, args| divide(&args, BinaryOp::Div))),
     SparseRow("aten::floor_divide", "-", Run(|_, args| divide(&args, BinaryOp::DivFloor))),
     SparseRow(
@@ -134,6 +142,7 @@ pub(super) fn summed(sum: kernels::Result<DenseOrSparse>) -> Result {
 
 /// Refuses what PyTorch does not subtract.
 fn check_subtraction(args: &Args<'_>) -> Result<()> {
+    in_coordinates(args)?;
     for index in 0..2 {
         let dtype = match args.get(index) {
             IValue::Sparse(sparse) => sparse.read().dtype(),
@@ -202,7 +211,7 @@ fn mul_in_place(args: &Args<'_>) -> Result {
                 IValue::Tensor(tensor) => tensor.dim() == 0,
                 other => !matches!(other, IValue::Sparse(_)),
             };
-            if is_number {
+            if is_number && target.read().nnz() > 1 {
                 let uncoalesced = target.read().with_coalesced(false);
                 *target.write() = uncoalesced;
             }
@@ -215,7 +224,21 @@ fn mul_in_place(args: &Args<'_>) -> Result {
     Ok(args.get(0).clone())
 }
 
+/// Refuses compressed tensors, as PyTorch does for some operators.
+fn in_coordinates(args: &Args<'_>) -> Result<()> {
+    for index in 0..2 {
+        if let IValue::Sparse(sparse) = args.get(index)
+            && sparse.read().layout().is_sparse_compressed()
+        {
+            let layout = kernels::layout_name(sparse.read().layout());
+            return Err(Raise::message(format!("unsupported tensor layout: {layout}")));
+        }
+    }
+    Ok(())
+}
+
 fn divide(args: &Args<'_>, by: BinaryOp) -> Result {
+    in_coordinates(args)?;
     let sparse = args.sparse(0, "div")?;
     let divisor = args.operand(1)?;
     if let kernels::Operand::Tensor(divisor) = divisor
@@ -229,7 +252,6 @@ fn divide(args: &Args<'_>, by: BinaryOp) -> Result {
     }
     let sparse = match by {
         BinaryOp::Div => sparse.clone(),
-        _ if sparse.layout().is_sparse_compressed() => sparse.clone(),
         _ => sparse.coalesce().map_err(kernel)?,
     };
     let values = kernels::binary(by, sparse.values().into(), divisor).map_err(kernel)?;

@@ -65,7 +65,7 @@ pub(super) const RULES: &[SparseRow] = &[
 fn sum(args: &Args<'_>, dims: &[i64], dtype: Option<usize>) -> Result {
     let dtype = dtype.map(|at| args.dtype(at)).transpose()?.flatten();
     let sparse = args.sparse(0, "_sparse_sum expected a sparse tensor")?;
-    if sparse.layout().is_sparse_compressed() {
+    if sparse.layout().is_sparse_compressed() || dims.is_empty() {
         return dense(kernels::sum(sparse.values(), &[], false, dtype));
     }
     summed(sum_sparse(&sparse, dims, false, dtype))
