@@ -27,7 +27,7 @@ def main():
     artifacts = os.path.join(FOLDER, "artifacts", options.target)
     for folder in (corpus, artifacts):
         os.makedirs(folder, exist_ok=True)
-    flags = ["-rss_limit_mb=2048", "-timeout=20", "-max_len=65536", f"-max_total_time={options.seconds}",
+    flags = ["-rss_limit_mb=2048", "-timeout=60", "-max_len=65536", f"-max_total_time={options.seconds}",
              "-print_final_stats=1", f"-artifact_prefix={artifacts}/"]
     words = os.path.join(FOLDER, "corpus", options.target + ".dict")
     if os.path.exists(words):
@@ -42,7 +42,9 @@ def main():
     runs = re.search(r"stat::number_of_executed_units:\s+(\d+)", run.stderr)
     seconds = int(done.group(2)) if done else 0
     executed = int(done.group(1)) if done else int(runs.group(1)) if runs else 0
-    found = sorted(set(os.listdir(artifacts)) - before)
+    # A slow unit is no find: it ended in time.
+    new = set(os.listdir(artifacts)) - before
+    found = sorted(name for name in new if not name.startswith("slow-unit"))
     if run.returncode and not found:
         sys.exit(f"{options.target} did not run:\n{run.stderr[-2000:]}")
     row = [options.target, datetime.date.today().isoformat(), str(seconds), str(executed), ", ".join(found) or "-"]
