@@ -57,7 +57,7 @@ def layers():
 
 
 def pooled():
-    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, bias=False), nn.Flatten(), nn.Linear(288, 5))
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, bias=False), nn.Flatten(), nn.Linear(200, 5))
 
 
 BATCH = ({0: Dim("batch", min=1, max=64)},)
