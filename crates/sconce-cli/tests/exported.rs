@@ -259,7 +259,7 @@ fn what_pytorch_would_run_is_not_run() {
         ("{\"as_int\": 2}", evil.to_owned(), "__import__ is not a function of expressions"),
         (guards, guards.replace("[]", "[\"exec('1')\"]"), "a condition that cannot be checked"),
         (guards, guards.replace("[]", "[\"L['x'].size()[0] == f()\"]"), "cannot be checked"),
-        (guards, guards.replace("[]", "\"True\""), "a list is expected"),
+        (guards, guards.replace("[]", "\"exec('1')\""), "a list is expected"),
     ] {
         let file = hostile(folder.path(), from, &to);
         let run = sconce(&["run", &file, "--inputs", inputs.to_str().unwrap()]);
