@@ -36,7 +36,7 @@ pub(super) fn places(indices: &[i64], sizes: &[i64], entries: usize) -> Result<V
 
 /// The indices of places, the mirror of [`places`].
 pub(super) fn of_places(places: &[i64], sizes: &[i64]) -> Result<Tensor> {
-    Memory::check_scratch(places.len().saturating_mul(sizes.len() * size_of::<i64>()))?;
+    Memory::check_scratch(places.len().saturating_mul(size_of_val(sizes)))?;
     let mut rest = places.to_vec();
     let mut rows = vec![0i64; places.len() * sizes.len()];
     for (dim, &size) in sizes.iter().enumerate().rev() {

@@ -25,12 +25,12 @@ pub fn sum_sparse(
     };
     let mut gone = vec![dims.is_empty(); input.dim()];
     for &dim in dims {
-        if let Some(gone) = gone.get_mut(wrap_dim(dim, input.dim())?) {
-            if std::mem::replace(gone, true) {
-                return Err(Error::runtime(format!(
-                    "dim {dim} appears multiple times in the list of dims"
-                )));
-            }
+        if let Some(gone) = gone.get_mut(wrap_dim(dim, input.dim())?)
+            && std::mem::replace(gone, true)
+        {
+            return Err(Error::runtime(format!(
+                "dim {dim} appears multiple times in the list of dims"
+            )));
         }
     }
     let sparse = input.sparse_dim();

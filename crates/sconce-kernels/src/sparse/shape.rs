@@ -292,9 +292,16 @@ impl Sparse {
         }
         let sparse = self.sparse_dim();
         let (all, entries) = (read(indices)?, self.nnz() as usize);
-        let new: Vec<i64> = (0..lead + sparse)
-            .filter(|&dim| dim < lead || (self.sizes[dim - lead] == 1 && sizes[dim] != 1))
-            .map(|dim| sizes[dim])
+        // Whether a dimension is one along which entries are repeated.
+        let is_new = |dim: usize, to: i64| {
+            dim.checked_sub(lead).is_none_or(|own| self.sizes.get(own) == Some(&1) && to != 1)
+        };
+        let outer = sizes.get(..lead + sparse).unwrap_or_default();
+        let new: Vec<i64> = outer
+            .iter()
+            .enumerate()
+            .filter(|&(dim, &to)| is_new(dim, to))
+            .map(|(_, &to)| to)
             .collect();
         let copies: i64 = new.iter().product();
         sconce_kernel_core::Memory::check_scratch(
@@ -305,8 +312,8 @@ impl Sparse {
         let numbers: Vec<i64> = (0..copies).collect();
         let of_copy = read(&super::indices::of_places(&numbers, &new)?)?;
         let (mut rows, mut next) = (Vec::new(), 0);
-        for dim in 0..lead + sparse {
-            let is_new = dim < lead || (self.sizes[dim - lead] == 1 && sizes[dim] != 1);
+        for (dim, &to) in outer.iter().enumerate() {
+            let is_new = is_new(dim, to);
             let repeated = of_copy.get(next * copies as usize..(next + 1) * copies as usize);
             let own =
                 dim.checked_sub(lead).and_then(|dim| all.get(dim * entries..(dim + 1) * entries));
@@ -329,9 +336,8 @@ impl Sparse {
         expanded.extend(sizes.get(lead + sparse..).unwrap_or_default());
         let values = values.unsqueeze(1)?.expand(&expanded)?.reshape(&of_values)?;
         // Entries stay in order where what is repeated comes after what is not.
-        let is_new = |dim: usize| dim < lead || (self.sizes[dim - lead] == 1 && sizes[dim] != 1);
-        let first_new = (0..lead + sparse).find(|&dim| is_new(dim));
-        let last_old = (0..lead + sparse).rfind(|&dim| !is_new(dim));
+        let first_new = outer.iter().enumerate().position(|(dim, &to)| is_new(dim, to));
+        let last_old = outer.iter().enumerate().rposition(|(dim, &to)| !is_new(dim, to));
         let stays = first_new.is_none_or(|new| last_old.is_none_or(|old| old < new));
         let indices = table(&rows, lead + sparse, total)?;
         Ok(Sparse::made(sizes, indices, values, self.is_coalesced() && stays))

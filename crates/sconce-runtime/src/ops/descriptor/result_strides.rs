@@ -13,6 +13,10 @@ use crate::value::IValue;
 type Result<T> = std::result::Result<T, Raise>;
 
 /// What the strides of an operator's results follow from.
+#[cfg_attr(
+    not(feature = "linalg"),
+    expect(dead_code, reason = "some are those of factorizations alone")
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultStrides {
     /// All tensors, as PyTorch goes through them together.

@@ -117,6 +117,7 @@ impl Args<'_> {
     }
 
     /// A str, or `None`.
+    #[cfg_attr(not(feature = "linalg"), expect(dead_code, reason = "factorizations take some"))]
     pub(crate) fn optional_str(&self, index: usize) -> Result<Option<crate::value::Text>> {
         if self.get(index).is_none() { Ok(None) } else { self.str(index).map(Some) }
     }
