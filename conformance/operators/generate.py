@@ -160,52 +160,73 @@ def record(op, sample, folder, change):
     torch.save([recorded], os.path.join(folder, "calls.pt"))
 
 
-def main():
+def parser_of_samples():
+    """The arguments that say which samples of which operators are recorded, and where."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
     parser.add_argument("--pattern", default="")
     parser.add_argument("--dtypes", default="float32,int64")
     parser.add_argument("--samples", type=int, default=1000, help="at most so many for an operator and dtype")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
+    return parser
+
+
+def operators(options):
+    """The operators of the database that were asked for: number, operator, the name of a dtype and the dtype."""
+    for number, op in enumerate(op_db):
+        if number % options.every or not re.search(options.pattern, op.formatted_name):
+            continue
+        for text in options.dtypes.split(","):
+            dtype = getattr(torch, text)
+            if dtype in op.supported_dtypes("cpu"):
+                yield number, op, text, dtype
+
+
+def fill(options, case, record, counts, what):
+    """Makes the folder of a case anew by `record(folder)`, or none where PyTorch does not trace, save or run it."""
+    folder = os.path.join(options.out, case)
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        record(folder)
+        counts[what] += 1
+    except Exception as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        counts["not traced, saved or run by PyTorch"] += 1
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        print(f"left out  {case}: {first}", file=sys.stderr)
+
+
+def report(counts):
+    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+def main():
+    parser = parser_of_samples()
     parser.add_argument("--strides", action="store_true", help="lay tensors out in memory in other ways")
     parser.add_argument("--infinite", action="store_true", help="make some numbers infinite or NaN")
     options = parser.parse_args()
     torch.set_grad_enabled(False)
     counts = collections.Counter()
-    for number, op in enumerate(op_db):
+    for number, op, text, dtype in operators(options):
         name = op.formatted_name
-        if number % options.every or not re.search(options.pattern, name):
-            continue
         if options.strides and name in NEEDS_ROWS or options.infinite and OF_THEIR_OWN.match(name):
             continue
-        for text in options.dtypes.split(","):
-            dtype = getattr(torch, text)
-            if dtype not in op.supported_dtypes("cpu"):
-                continue
-            torch.manual_seed(number)
-            try:
-                samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
-            except Exception as error:
-                counts["operators without samples"] += 1
-                print(f"no samples  {name}.{text}: {str(error).splitlines()[:1]}", file=sys.stderr)
-                continue
-            for index, sample in enumerate(samples[: options.samples]):
-                folder = os.path.join(options.out, f"{name}.{text}.{index:03}")
-                shutil.rmtree(folder, ignore_errors=True)
-                try:
-                    dice = random.Random(index)
-                    change = lambda tensor: (
-                        laid_out(tensor, dice) if options.strides else
-                        with_infinite(tensor, dice) if options.infinite else tensor
-                    )
-                    record(op, sample, folder, change)
-                    counts["recorded"] += 1
-                except Exception as error:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    counts["not traced, saved or run by PyTorch"] += 1
-                    first = (str(error).splitlines() or [type(error).__name__])[0]
-                    print(f"left out  {name}.{text}.{index:03}: {first}", file=sys.stderr)
-    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+        torch.manual_seed(number)
+        try:
+            samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+        except Exception as error:
+            counts["operators without samples"] += 1
+            print(f"no samples  {name}.{text}: {str(error).splitlines()[:1]}", file=sys.stderr)
+            continue
+        for index, sample in enumerate(samples[: options.samples]):
+            dice = random.Random(index)
+            change = lambda tensor: (
+                laid_out(tensor, dice) if options.strides else
+                with_infinite(tensor, dice) if options.infinite else tensor
+            )
+            recorded = lambda folder: record(op, sample, folder, change)
+            fill(options, f"{name}.{text}.{index:03}", recorded, counts, "recorded")
+    report(counts)
 
 
 if __name__ == "__main__":

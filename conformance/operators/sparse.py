@@ -12,19 +12,14 @@ Values, indices, their order and whether a tensor counts as coalesced are compar
 trace, save or run is counted and left out; where it raises, the error is recorded with the functions of `CALLS`.
 """
 
-import argparse
 import collections
 import os
 import re
-import shutil
-import sys
 import warnings
 
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils import _pytree as pytree
 
-from generate import UNINITIALIZED, call_of
+from generate import UNINITIALIZED, call_of, fill, operators, parser_of_samples, report
 
 warnings.filterwarnings("ignore")
 
@@ -239,26 +234,20 @@ def record(folder, module, tensors, compare, with_errors, eager=None):
 
 def database(options):
     """The samples of the operator database: name, layout, dtype, call and tensors."""
-    for number, op in enumerate(op_db):
-        if number % options.every or not re.search(options.pattern, op.formatted_name):
-            continue
+    for number, op, text, dtype in operators(options):
         for layout, of in LAYOUTS.items():
             if not op.supports_sparse_layout(of) if hasattr(op, "supports_sparse_layout") else not getattr(
                 op, "supports_sparse" + ("" if layout == "coo" else "_" + layout), False
             ):
                 continue
-            for text in options.dtypes.split(","):
-                dtype = getattr(torch, text)
-                if dtype not in op.supported_dtypes("cpu"):
-                    continue
-                torch.manual_seed(number)
-                try:
-                    samples = list(op.sample_inputs_sparse(of, "cpu", dtype, requires_grad=False))
-                except BaseException:
-                    samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
-                    samples = [made for sample in samples if (made := made_sparse(sample, layout))]
-                for index, sample in enumerate(samples[: options.samples]):
-                    yield f"{op.formatted_name}.{layout}.{text}.{index:03}", op, sample
+            torch.manual_seed(number)
+            try:
+                samples = list(op.sample_inputs_sparse(of, "cpu", dtype, requires_grad=False))
+            except BaseException:
+                samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+                samples = [made for sample in samples if (made := made_sparse(sample, layout))]
+            for index, sample in enumerate(samples[: options.samples]):
+                yield f"{op.formatted_name}.{layout}.{text}.{index:03}", op, sample
 
 
 def made_sparse(sample, layout):
@@ -275,14 +264,27 @@ def made_sparse(sample, layout):
     return sample
 
 
+def scripted(name):
+    """One of `CALLS` as the method `forward` of a module."""
+
+    class Holder(torch.nn.Module):
+        pass
+
+    holder = torch.jit.script(Holder())
+    body = re.search(rf"^def {name}\(.*?(?=^def |\Z)", CALLS, re.S | re.M).group(0)
+    holder.define(body.replace(f"def {name}(", "def forward(self, ", 1))
+    return holder
+
+
+def traced(op, sample, folder):
+    """Records a sample of the database."""
+    call, tensors = call_of(op, sample)
+    module = torch.jit.trace(call, tuple(plain(list(tensors))), check_trace=False)
+    record(folder, module, tensors, "shapes" if op.name in SHAPES else "values", False)
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("out")
-    parser.add_argument("--pattern", default="")
-    parser.add_argument("--dtypes", default="float32,int64")
-    parser.add_argument("--samples", type=int, default=1000, help="at most so many for an operator, layout and dtype")
-    parser.add_argument("--every", type=int, default=1, help="only every so many-th operator")
-    options = parser.parse_args()
+    options = parser_of_samples().parse_args()
     torch.set_grad_enabled(False)
     counts = collections.Counter()
     python = {"torch": torch, "Tensor": torch.Tensor}
@@ -290,35 +292,11 @@ def main():
     for index, (name, kind, tensors) in enumerate(named_calls()):
         if not re.search(options.pattern, name) or index % min(options.every, 3):
             continue
-        folder = os.path.join(options.out, f"call_{name}.{kind}.000")
-        shutil.rmtree(folder, ignore_errors=True)
-
-        class Holder(torch.nn.Module):
-            pass
-
-        holder = torch.jit.script(Holder())
-        body = re.search(rf"^def {name}\(.*?(?=^def |\Z)", CALLS, re.S | re.M).group(0)
-        holder.define(body.replace(f"def {name}(", "def forward(self, ", 1))
-        try:
-            record(folder, holder, tensors, "values", True, python[name])
-            counts["calls"] += 1
-        except Exception as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            counts["not recorded"] += 1
-            print(f"not recorded  {folder}: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stderr)
+        recorded = lambda folder: record(folder, scripted(name), tensors, "values", True, python[name])
+        fill(options, f"call_{name}.{kind}.000", recorded, counts, "calls")
     for case, op, sample in database(options):
-        folder = os.path.join(options.out, case)
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            call, tensors = call_of(op, sample)
-            traced = torch.jit.trace(call, tuple(plain(list(tensors))), check_trace=False)
-            record(folder, traced, tensors, "shapes" if op.name in SHAPES else "values", False)
-            counts["samples"] += 1
-        except Exception as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            counts["not recorded"] += 1
-            print(f"not recorded  {case}: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stderr)
-    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+        fill(options, case, lambda folder: traced(op, sample, folder), counts, "samples")
+    report(counts)
 
 
 if __name__ == "__main__":
