@@ -11,7 +11,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 23] = [
+const NETWORKS: [&str; 24] = [
     "residual",
     "inverted",
     "written",
@@ -35,6 +35,7 @@ const NETWORKS: [&str; 23] = [
     "drawn",
     "flows",
     "branches",
+    "unrolled",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -295,6 +296,8 @@ fn layers_with_constant_weights_are_packed() {
     }
     let listed = run("listed", &[3, 1, 12]);
     assert_eq!(calls(&listed, "sconce::lstm_packed"), 1);
+    let unrolled = run("unrolled", &[3, 2, 12]);
+    assert_eq!(calls(&unrolled, "sconce::lstm_packed"), 2);
 }
 
 #[test]

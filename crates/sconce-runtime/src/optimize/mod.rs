@@ -34,6 +34,7 @@ const FIRST_PASSES: &[Pass] = &[
     ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
     ("fold known dimensions", canonicalize::known_dims::fold_known_ranks),
     ("name decomposed layers", canonicalize::decomposed::name_layers),
+    ("name unrolled recurrent layers", canonicalize::unrolled_recurrent::name_layers),
     ("remove assertions that hold", canonicalize::assertions::remove_known),
     ("remove dropout", canonicalize::dropout::remove),
     ("fuse quantized layers", fuse::quantized::fuse),

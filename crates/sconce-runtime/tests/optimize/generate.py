@@ -21,6 +21,28 @@ STEM = """
 """
 
 
+def unrolled(steps, batch, width, name, w, b, backwards=False):
+    """Statements of an LSTM step by step, as PyTorch's decomposition writes one."""
+    four = 4 * width
+    lines = [
+        f"    rows = torch.addmm(self.{b}0, x.view([{steps * batch}, 12]), self.{w}0.permute([1, 0]))",
+        f"    rows = rows.view([{steps}, {batch}, {four}])",
+        "    rows = torch.flip(rows, [0])" if backwards else "    rows = rows",
+        f"    h, c = torch.full([1, {batch}, {width}], 0.5), torch.ones([1, {batch}, {width}])",
+    ]
+    for step in range(steps):
+        lines += [
+            f"    gates = torch.addmm(self.{b}1, h.view([{batch}, {width}]), self.{w}1.permute([1, 0])).view([1, {batch}, {four}])",
+            f"    gates = gates + torch.squeeze(rows[{step}:{step + 1}], [0])",
+            f"    i, f, g, o = torch.split_with_sizes(gates, [{width}, {width}, {width}, {width}], 2)",
+            "    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)",
+            "    h = torch.sigmoid(o) * torch.tanh(c)",
+            f"    {name}{step} = h",
+        ]
+    order = range(steps)[::-1] if backwards else range(steps)
+    joined = ", ".join(f"{name}{step}" for step in order)
+    return "\n".join([*lines, f"    {name} = torch.cat([{joined}], 0)", f"    {name}h, {name}c = h.squeeze(0), c.squeeze(0)", ""])
+
 
 def chains(seed, count):
     """Statements at random: element-wise operators on a matrix, a row, a column and numbers, some in
@@ -350,6 +372,12 @@ def forward(self, x: Tensor):
     h = h + torch.conv2d(e, self.w2, None, [1, 1], [0, 0], [1, 1], 1)
     return e, f + torch.conv2d(e, self.w6, None, [1, 1], [1, 0], [1, 1], 1), h
 """, dict(w0=(16, 3, 3, 3), w1=(16, 16, 3, 3), c0=(16,), n0=(16,), w2=(16, 16, 1, 1), n1=(16,), n2=(16,), w3=(16, 1, 3, 3), w4=(16, 1, 1, 1), c1=(16,), w5=(16, 16, 1, 3), w6=(16, 16, 3, 1))),
+    # Layers that were exported step by step: one, one backwards, and one of which a state between is wanted.
+    "unrolled": (f"""
+def forward(self, x: Tensor):
+{unrolled(3, 2, 5, "a", "u", "e")}{unrolled(3, 2, 5, "b", "u", "e", backwards=True)}{unrolled(2, 3, 5, "d", "u", "e")}
+    return torch.cat([a, b], 2).transpose(0, 1), ah, ac, bh, bc, d, dh, dc, d0 * 2
+""", dict(u0=(20, 12), u1=(20, 5), e0=(20,), e1=(20,))),
 }
 
 
@@ -389,6 +417,8 @@ def inputs(name):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name == "drawn":
         return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])
+    if name == "unrolled":
+        return iter([torch.randn(3, 2, 12), torch.randn(2, 3, 12), torch.randn(12, 2, 3).transpose(0, 2), torch.randn(6, 12), torch.randn(3, 3, 12)])
     if name in ("layers", "listed"):
         return sequences()
     flat = name in ("dense", "moved", "pointwise", "several") or name.startswith("chains")

@@ -8,3 +8,4 @@ pub(crate) mod dropout;
 pub(crate) mod in_place;
 pub(crate) mod known_dims;
 pub(crate) mod traced_convolution;
+pub(crate) mod unrolled_recurrent;
