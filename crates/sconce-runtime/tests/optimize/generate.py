@@ -28,7 +28,8 @@ def unrolled(steps, batch, width, name, w, b, backwards=False):
         f"    rows = torch.addmm(self.{b}0, x.view([{steps * batch}, 12]), self.{w}0.permute([1, 0]))",
         f"    rows = rows.view([{steps}, {batch}, {four}])",
         "    rows = torch.flip(rows, [0])" if backwards else "    rows = rows",
-        f"    h, c = torch.full([1, {batch}, {width}], 0.5), torch.ones([1, {batch}, {width}])",
+        f"    h, c = torch.full([2, {batch}, {width}], 0.5), torch.ones([2, {batch}, {width}])",
+        "    h, c = h[:1].squeeze([0]).unsqueeze(0), c[1:2].squeeze([0]).unsqueeze(0)",
     ]
     for step in range(steps):
         lines += [

@@ -89,7 +89,8 @@ fn name_one(o: &mut Optimization, join: NodeId) -> Option<()> {
     let has_biases = with_bias(&input);
     (has_biases == with_bias(&first.hidden)).then_some(())?;
     // Weights say what the gates are computed in, and the first cell state what the others are.
-    let cell_before = o.fact(first.cell_before)?;
+    let of_layers = state_of_layers(o, first.cell_before);
+    let cell_before = o.fact(of_layers.unwrap_or(first.cell_before))?;
     (cell_before.rank == 3 && cell_before.dtype == DType::Float32).then_some(())?;
 
     let ints = |o: &mut Optimization, of: &[i64]| {
@@ -149,16 +150,30 @@ fn step(o: &Optimization, state: ValueId) -> Option<Step> {
     (one == 1 && lens.iter().all(|&len| len.checked_mul(4) == Some(width))).then_some(())?;
     let (row, dims) = of_one_and(o, part, "aten::squeeze")?;
     (o.ints(dims)? == [0]).then_some(())?;
-    let slice = o.producer(row);
-    let &[inputs, dim, from, to, by] = o.graph.node(slice).inputs() else { return None };
+    let (inputs, index) = one_of(o, row)?;
+    Some(Step { hidden, cell_before, cell, inputs, index })
+}
+
+/// The states of all layers, of which a value is that of one with a first dimension of 1: it has as many dimensions,
+/// unless there are fewer layers, and then its second step cannot be.
+fn state_of_layers(o: &Optimization, value: ValueId) -> Option<ValueId> {
+    let (state, dim) = of_one_and(o, value, "aten::unsqueeze")?;
+    let (layer, dims) = of_one_and(o, state, "aten::squeeze")?;
+    let first = o.constant(dim) == Some(Constant::Int(0)) && o.ints(dims)? == [0];
+    one_of(o, layer).filter(|_| first).map(|(states, _)| states)
+}
+
+/// What a value is a slice of, of length 1 in the first dimension, and where.
+fn one_of(o: &Optimization, value: ValueId) -> Option<(ValueId, i64)> {
+    let node = o.producer(value);
+    let &[of, dim, from, to, by] = o.graph.node(node).inputs() else { return None };
     let ints = [dim, from, to, by].map(|value| match o.constant(value) {
         Some(Constant::Int(int)) => Some(int),
         _ => None,
     });
     let [Some(0), Some(index), Some(end), Some(1)] = ints else { return None };
-    let fits = o.is_op(slice, "aten::slice") && end.checked_sub(1) == Some(index);
-    (fits && index >= 0 && !o.is_written(row)).then_some(())?;
-    Some(Step { hidden, cell_before, cell, inputs, index })
+    let fits = o.is_op(node, "aten::slice") && end.checked_sub(1) == Some(index);
+    (fits && index >= 0 && !o.is_written(value)).then_some((of, index))
 }
 
 /// The linear layer that a value is the result of, seen with three dimensions.
