@@ -10,7 +10,7 @@ use crate::builtins::{Builtin, Builtins};
 use crate::definition::Definition;
 use crate::emit::{Emitter, signature};
 use crate::resolver::TorchOnly;
-use crate::{Error, Resolver, passes, ssa, upgraders};
+use crate::{Error, Resolver, apply_upgraders, passes, ssa};
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,7 +90,7 @@ fn compile_with(
     emitter.keeps_variables = options.emit_only;
     define(&mut emitter)?;
     let Emitter { unit, mut graph, outdated, .. } = emitter;
-    upgraders::replace(&mut graph, &outdated, compile_upgrader);
+    apply_upgraders::replace(&mut graph, &outdated, compile_upgrader);
     if options.emit_only {
         return Ok(graph);
     }

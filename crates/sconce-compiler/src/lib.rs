@@ -1,6 +1,7 @@
 //! TorchScript source to graphs, and graphs back to source.
 
 mod annotations;
+mod apply_upgraders;
 mod builtins;
 mod compile;
 mod definition;
@@ -13,7 +14,6 @@ pub mod print;
 mod resolver;
 pub mod ssa;
 mod suggestions;
-mod upgraders;
 
 pub use annotations::type_of_expression;
 pub use compile::{Options, compile, compile_owned, completed, declare, evaluate};

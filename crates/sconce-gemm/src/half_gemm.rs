@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sconce_kernel_core::Result;
 use sconce_kernel_core::alloc::caching_allocator::Block;
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::half_precision::{narrow, widened};
 

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::{Error, Result};
 

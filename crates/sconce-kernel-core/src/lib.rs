@@ -9,9 +9,9 @@
 
 pub mod alloc;
 pub mod c_format;
+pub mod chosen_implementation;
 pub mod element;
 pub mod error;
-pub mod implementation;
 pub mod iter;
 pub mod layout;
 pub mod parallel;

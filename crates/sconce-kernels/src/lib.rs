@@ -158,7 +158,7 @@ pub use reduction::statistics::{
     triangle_indices, truth_dims, vander, variance,
 };
 pub use reduction::vector_norm::{check_norm_dtype, vector_norm};
-pub use sconce_kernel_core::implementation::take_choice;
+pub use sconce_kernel_core::chosen_implementation::take_choice;
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{
     Bool, Charge, CountingAllocator, DType, Dims, Element, Entered, Error, ErrorKind, Exporter,

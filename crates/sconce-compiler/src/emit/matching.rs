@@ -11,7 +11,7 @@ use sconce_syntax::SourceRange;
 
 use crate::builtins::Builtin;
 use crate::emit::Emitter;
-use crate::{Error, suggestions, upgraders};
+use crate::{Error, apply_upgraders, suggestions};
 
 /// Something that is passed to a call.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ pub(crate) struct Matched {
 /// One of the things that an operator's name can mean.
 enum Candidate {
     Operator(&'static Operator),
-    Outdated(&'static upgraders::Upgrader, usize),
+    Outdated(&'static apply_upgraders::Upgrader, usize),
     Builtin(&'static Builtin),
 }
 
@@ -138,7 +138,7 @@ impl Emitter<'_> {
         let mut candidates = Vec::new();
         let mut outdated = Vec::new();
         for operator in operators::named(symbol) {
-            match upgraders::find(&operator.schema, self.op_version()) {
+            match apply_upgraders::find(&operator.schema, self.op_version()) {
                 Some((index, upgrader)) => outdated.push(Candidate::Outdated(upgrader, index)),
                 None => candidates.push(Candidate::Operator(operator)),
             }

@@ -7,7 +7,7 @@
 mod aliases;
 mod custom;
 pub mod forbidden;
-mod upgraders;
+mod upgrader_table;
 
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,9 @@ use crate::Schema;
 
 pub use aliases::normal_name;
 pub use custom::{RegisterError, register};
-pub use upgraders::{CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed};
+pub use upgrader_table::{
+    CURRENT_VERSION, Upgrader, upgrader, upgraders, upgraders_of, version_needed,
+};
 
 /// The table: a line with a name, then a line with flags and signature for each of its operators.
 static TEXT: &str = include_str!("../../operators/schemas.txt");

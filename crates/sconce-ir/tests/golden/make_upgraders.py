@@ -1,5 +1,5 @@
 """Writes upgraders.tsv, PyTorch's table of upgraders, for tests/upgraders.rs, and checks that the
-bodies in src/operators/upgraders.rs compile to the graphs that PyTorch's compile to.
+bodies in src/operators/upgrader_table.rs compile to the graphs that PyTorch's compile to.
 
     python make_upgraders.py > upgraders.tsv
 """
@@ -11,7 +11,7 @@ import sys
 import torch
 
 C = torch._C
-RUST = pathlib.Path(__file__).parents[2] / "src/operators/upgraders.rs"
+RUST = pathlib.Path(__file__).parents[2] / "src/operators/upgrader_table.rs"
 
 bodies = C._get_upgraders_entry_map()
 table = C._get_operator_version_map()

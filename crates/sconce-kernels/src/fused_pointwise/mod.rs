@@ -9,7 +9,7 @@ mod result_layout;
 mod small;
 
 use result_layout::{PermutedInputs, StepLayout};
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::layout::shape::broadcast;
 use smallvec::SmallVec;
 

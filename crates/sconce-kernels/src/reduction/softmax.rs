@@ -8,10 +8,10 @@ use sconce_kernel_core::tensor::wide_elements::expect_floating;
 use sconce_kernel_core::vecmath::single;
 
 use crate::reduction::reduce::{NARROW, row_sum, rows};
-use crate::reduction::row_kernels::{
+use crate::reduction::softmax_columns::{Finish, columns};
+use crate::reduction::softmax_rows::{
     exponentials_below_greatest, log_softmax_rows, log_sum_exp, softmax_rows,
 };
-use crate::reduction::softmax_columns::{Finish, columns};
 use crate::{DType, Error, Result, Tensor};
 
 /// Gives `f` a contiguous copy whose last dimension is `dim`, to change in place.

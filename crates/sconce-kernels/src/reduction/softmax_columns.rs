@@ -21,7 +21,7 @@ pub(crate) struct Finish<F, V> {
 const WIDTH: usize = 512;
 
 /// Columns of `len` elements, `inner` of them side by side, of a row-major tensor of `float32`. Every
-/// result has the bits that [`row_kernels`](crate::reduction::row_kernels) gives the same elements as a row.
+/// result has the bits that [`softmax_rows`](crate::reduction::softmax_rows) gives the same elements as a row.
 pub(crate) fn columns(
     input: &Tensor,
     len: usize,

@@ -20,6 +20,7 @@ pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduction;
 pub(crate) mod shape;
+pub(crate) mod sorting;
 pub(crate) mod sparse;
 pub(crate) mod special;
 pub(crate) mod tensor;
@@ -69,7 +70,16 @@ const TABLES: &[Table] = &[
     tensor::creation::TABLE,
     indexing::TABLE,
     elementwise::functions::TABLE,
-    reduction::TABLE,
+    reduction::cumulative::TABLE,
+    reduction::differences::TABLE,
+    reduction::histogram::TABLE,
+    reduction::min_max::TABLE,
+    reduction::norms::TABLE,
+    reduction::segment_reduce::TABLE,
+    reduction::softmax::TABLE,
+    reduction::statistics::TABLE,
+    reduction::sums::TABLE,
+    sorting::TABLE,
     shape::TABLE,
     special::TABLE,
     elementwise::complex::TABLE,
@@ -86,7 +96,9 @@ const TABLES: &[Table] = &[
     quantized::recurrent::TABLE,
     quantized::weight_only::TABLE,
     elementwise::activation::TABLE,
-    tensor::native_functions::TABLE,
+    tensor::internal_operators::TABLE,
+    nn::slow_conv::TABLE,
+    nn::legacy_interpolate::TABLE,
     nn::norm::TABLE,
     nn::pool::TABLE,
     nn::xnnpack::TABLE,

@@ -1,7 +1,7 @@
 //! Products of vectors, matrices and tensors.
 
 use sconce_kernels as kernels;
-use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor};
+use sconce_kernels::{DType, Operand, ResultLayout, Scalar, Tensor, UnaryOp};
 
 use crate::error::{Raise, kernel};
 use crate::ops::Args;
@@ -75,6 +75,31 @@ pub(crate) const TABLE: Table = &[
             [one] => made(one.copy()),
             _ => made(kernels::multi_dot(&matrices)),
         }
+    }),
+    op("aten::mm", "-", |_, args| made(kernels::mm(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::bmm", "-", |_, args| made(kernels::bmm(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::mv", "-", |_, args| made(kernels::mv(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::dot", "-", |_, args| made(kernels::dot(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
+    op("aten::linear", "-", |_, args| {
+        made(kernels::linear(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?))
+    }),
+    op("aten::vander", "-", |_, args| {
+        made(kernels::vander(args.tensor(0)?, args.optional_int(1)?, args.bool(2)?))
+    }),
+    op("aten::_addmm_activation", "-", |_, args| {
+        let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+        let sum = kernels::addmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
+        let op = if args.bool(5)? { UnaryOp::GeluTanh } else { UnaryOp::Relu };
+        made(sum.and_then(|sum| kernels::unary(op, &sum)))
+    }),
+    op("aten::_int_mm", "-", |_, args| {
+        let (a, b) = (args.tensor(0)?, args.tensor(1)?);
+        if a.dtype() != DType::Int8 || b.dtype() != DType::Int8 {
+            return Err(Raise::message("_int_mm: expected matrices of int8"));
+        }
+        let wide = |tensor: &Tensor| tensor.to_dtype(DType::Int32);
+        made(wide(a).and_then(|a| kernels::mm(&a, &wide(b)?)))
     }),
 ];
 

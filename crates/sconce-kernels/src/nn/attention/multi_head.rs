@@ -11,7 +11,7 @@ use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::unary::unary;
 use crate::elementwise::unary_op::UnaryOp;
 use crate::nn::attention::scaled_dot_product::{AttentionWeights, Masking, apply_mask, attend};
-use crate::reduction::row_kernels;
+use crate::reduction::softmax_rows;
 use crate::{
     Bool, DType, Dims, Dropout, Error, Generator, LinearActivation, Operand, PodElement, Result,
     Scalar, Tensor, add, dropout, layer_norm, linear, linear_packed, logical_not, logsumexp,
@@ -341,7 +341,7 @@ pub fn safe_softmax(scores: &Tensor, dim: i64) -> Result<Tensor> {
             len,
             sconce_kernel_core::parallel::grain::ROWS,
             |_, piece| {
-                row_kernels::safe_softmax_rows(piece, len);
+                softmax_rows::safe_softmax_rows(piece, len);
             },
         );
         return Ok(weights);

@@ -10,7 +10,7 @@ use sconce_kernel_core::alloc::caching_allocator::Block;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::half_precision::{Half, narrow};
 
-use crate::reduction::row_kernels::{safe_softmax_rows, softmax_rows};
+use crate::reduction::softmax_rows::{safe_softmax_rows, softmax_rows};
 use crate::{DType, Dims, Error, PodElement, Result, Tensor};
 
 /// Queries of a block. Results do not depend on the number of threads, for blocks do not. Blocks that do not

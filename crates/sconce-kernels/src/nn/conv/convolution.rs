@@ -2,7 +2,7 @@
 //! depthwise kernel where every channel has its own filter.
 
 use sconce_gemm::matrix::Matrix;
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 

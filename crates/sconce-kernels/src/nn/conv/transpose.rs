@@ -2,7 +2,7 @@
 //! patches, which are summed where they overlap.
 
 use sconce_gemm::matrix::Matrix;
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 

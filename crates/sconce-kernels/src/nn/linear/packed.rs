@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use sconce_gemm::packed_gemm;
 use sconce_gemm::panel::{PANEL, Shape};
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 
 use crate::nn::linear::activation::{LinearActivation, activate};
 use crate::nn::linear::packed_half;

@@ -5,8 +5,8 @@ use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::simd::half_precision::{Half, narrow, widen};
 use sconce_kernel_core::tensor::promotion::{compute_dtype, is_half};
 
+use crate::nn::norm::layer_norm_rows::layer_norm_rows;
 use crate::reduction::reduce::row_sum;
-use crate::reduction::row_kernels::layer_norm_rows;
 use crate::{DType, Error, Result, Tensor};
 
 /// An optional scale or shift, as `float32` numbers.

@@ -8,7 +8,7 @@ use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
-use crate::ops::tensor::operands::made;
+use crate::ops::tensor::operands::{both, made};
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -53,6 +53,18 @@ pub(crate) const TABLE: Table = &[
     .strides(ResultStrides::Elements),
     op("aten::glu", "-", |_, args| made(kernels::glu(args.tensor(0)?, args.int(1)?)))
         .strides(ResultStrides::Halves),
+    op("aten::log_sigmoid_forward", "-", |_, args| {
+        let input = args.tensor(0)?;
+        // On the CPU the second result is exp(-|x|).
+        let buffer = kernels::unary(UnaryOp::Abs, input)
+            .and_then(|x| kernels::unary(UnaryOp::Neg, &x))
+            .and_then(|x| kernels::unary(UnaryOp::Exp, &x));
+        both(kernels::log_sigmoid(input).and_then(|result| Ok((result, buffer?))))
+    }),
+    op("aten::_add_relu", "Tensor Scalar", |_, args| {
+        let sum = kernels::add(args.operand(0)?, args.operand(1)?, args.scalar(2)?);
+        made(sum.and_then(|sum| kernels::unary(UnaryOp::Relu, &sum)))
+    }),
 ];
 
 fn elu(args: &Args<'_>) -> Result {

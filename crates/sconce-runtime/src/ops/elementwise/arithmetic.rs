@@ -1,7 +1,7 @@
-//! Operators that compute tensors.
+//! Arithmetic, comparisons and functions of single elements.
 
 use sconce_kernels as kernels;
-use sconce_kernels::{BinaryOp, DType, MinMax, PointwiseOp, Scalar, Tensor, UnaryOp};
+use sconce_kernels::{BinaryOp, PointwiseOp, Scalar, Tensor, UnaryOp};
 
 use crate::error::{Raise, kernel};
 use crate::ops::Args;
@@ -263,21 +263,6 @@ pub(crate) const TABLE: Table = &[
         kernels::store(args.tensor(0)?, &result).map_err(kernel)?;
         Ok(args.take(0))
     }),
-    op("aten::norm", "ScalarOpt_dim", |_, args| {
-        made(kernels::norm(args.tensor(0)?, power(&args)?, &args.ints(2)?, args.bool(3)?))
-    }),
-    op("aten::norm", "Scalar", |_, args| {
-        made(kernels::norm(args.tensor(0)?, args.real(1)?, &[], false))
-    }),
-    op("aten::norm", "ScalarOpt_dtype", |_, args| {
-        made(kernels::norm(&cast(&args, 2)?, power(&args)?, &[], false))
-    }),
-    op("aten::norm", "ScalarOpt_dim_dtype", |_, args| {
-        made(kernels::norm(&cast(&args, 4)?, power(&args)?, &args.ints(2)?, args.bool(3)?))
-    }),
-    op("aten::native_norm", "-", |_, args| {
-        made(kernels::norm(args.tensor(0)?, args.real(1)?, &[], false))
-    }),
     op("aten::where", "self ScalarOther ScalarSelf", |_, args| {
         made(kernels::where_(args.tensor(0)?, args.operand(1)?, args.operand(2)?))
     })
@@ -298,67 +283,6 @@ pub(crate) const TABLE: Table = &[
         Ok(args.take(0))
     })
     .overlap(OverlapRule::Unchecked),
-    op("aten::mm", "-", |_, args| made(kernels::mm(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::bmm", "-", |_, args| made(kernels::bmm(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::mv", "-", |_, args| made(kernels::mv(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::dot", "-", |_, args| made(kernels::dot(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::matmul", "-", |_, args| made(kernels::matmul(args.tensor(0)?, args.tensor(1)?))),
-    op("aten::linear", "-", |_, args| {
-        made(kernels::linear(args.tensor(0)?, args.tensor(1)?, args.optional_tensor(2)?))
-    }),
-    op("aten::sum", "-", |_, args| made(kernels::sum(args.tensor(0)?, &[], false, args.dtype(1)?))),
-    op("aten::sum", "dim_IntList", |_, args| {
-        made(kernels::sum(args.tensor(0)?, &args.ints(1)?, args.bool(2)?, args.dtype(3)?))
-    }),
-    op("aten::mean", "-", |_, args| {
-        made(kernels::mean(args.tensor(0)?, &[], false, args.dtype(1)?))
-    }),
-    op("aten::mean", "dim", |_, args| {
-        made(kernels::mean(args.tensor(0)?, &args.ints(1)?, args.bool(2)?, args.dtype(3)?))
-    }),
-    op("aten::all", "-", |_, args| made(kernels::all(args.tensor(0)?, &[], false))),
-    op("aten::all", "dim", |_, args| {
-        made(kernels::all(args.tensor(0)?, &[args.int(1)?], args.bool(2)?))
-    }),
-    op("aten::any", "-", |_, args| made(kernels::any(args.tensor(0)?, &[], false))),
-    op("aten::any", "dim", |_, args| {
-        made(kernels::any(args.tensor(0)?, &[args.int(1)?], args.bool(2)?))
-    }),
-    op("aten::max", "-", |_, args| {
-        made(kernels::min_max_values(MinMax::Max, args.tensor(0)?, None, false))
-    }),
-    op("aten::min", "-", |_, args| {
-        made(kernels::min_max_values(MinMax::Min, args.tensor(0)?, None, false))
-    }),
-    op("aten::max", "dim", |_, args| both(&args, MinMax::Max)),
-    op("aten::min", "dim", |_, args| both(&args, MinMax::Min)),
-    op("aten::argmax", "-", |_, args| {
-        let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
-        made(kernels::arg_min_max(MinMax::Max, args.tensor(0)?, dim, keepdim))
-    }),
-    op("aten::argmin", "-", |_, args| {
-        let (dim, keepdim) = (args.optional_int(1)?, args.bool(2)?);
-        made(kernels::arg_min_max(MinMax::Min, args.tensor(0)?, dim, keepdim))
-    }),
-    op("aten::softmax", "int", |_, args| made(kernels::softmax(&cast(&args, 2)?, args.int(1)?)))
-        .strides(ResultStrides::RowMajor),
-    op("aten::log_softmax", "int", |_, args| {
-        made(kernels::log_softmax(&cast(&args, 2)?, args.int(1)?))
-    })
-    .strides(ResultStrides::RowMajor),
-    op("aten::layer_norm", "-", |_, args| {
-        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
-        made(kernels::layer_norm(args.tensor(0)?, &args.ints(1)?, weight, bias, args.real(4)?))
-    })
-    .strides(ResultStrides::RowMajor),
-    op("aten::group_norm", "-", |_, args| {
-        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
-        made(kernels::group_norm(args.tensor(0)?, args.int(1)?, weight, bias, args.real(4)?))
-    })
-    .strides(ResultStrides::Format(0)),
-    op("aten::embedding", "-", |_, args| {
-        made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))
-    }),
 ];
 
 type Added = fn(kernels::Operand<'_>, kernels::Operand<'_>, Scalar) -> kernels::Result<Tensor>;
@@ -389,24 +313,4 @@ fn unary(args: &Args<'_>, op: UnaryOp) -> Result {
 fn unary_in_place(mut args: Args<'_>, op: UnaryOp) -> Result {
     kernels::unary_in_place(op, args.tensor(0)?).map_err(kernel)?;
     Ok(args.take(0))
-}
-
-/// Values and indices of the greatest or least elements.
-fn both(args: &Args<'_>, which: MinMax) -> Result {
-    let (dim, keepdim) = (Some(args.int(1)?), args.bool(2)?);
-    let (values, indices) =
-        kernels::min_max(which, args.tensor(0)?, dim, keepdim).map_err(kernel)?;
-    Ok(IValue::tuple(vec![IValue::Tensor(values), IValue::Tensor(indices)]))
-}
-
-/// Which norm operand 1 asks for: the second where it does not say.
-fn power(args: &Args<'_>) -> Result<f64> {
-    Ok(args.optional_real(1)?.unwrap_or(2.0))
-}
-
-/// The first operand in the dtype that another gives.
-fn cast(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
-    let input = args.tensor(0)?;
-    let dtype: DType = args.dtype(dtype)?.unwrap_or(input.dtype());
-    input.to_dtype(dtype).map_err(kernel)
 }

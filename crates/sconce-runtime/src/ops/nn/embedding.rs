@@ -7,6 +7,7 @@ use crate::error::{Raise, kernel};
 use crate::ops::Args;
 use crate::ops::descriptor::overlap::OverlapRule;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::tensor::operands::made;
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -23,6 +24,9 @@ pub(crate) const TABLE: Table = &[
         Ok(args.take(0))
     })
     .overlap(OverlapRule::Unchecked),
+    op("aten::embedding", "-", |_, args| {
+        made(kernels::embedding(args.tensor(0)?, args.tensor(1)?))
+    }),
 ];
 
 fn given(padding: i64) -> Option<i64> {

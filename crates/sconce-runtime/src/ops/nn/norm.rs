@@ -79,6 +79,35 @@ pub(crate) const TABLE: Table = &[
         made(kernels::rms_norm(args.tensor(0)?, &args.ints(1)?, weight, eps))
     })
     .strides(ResultStrides::Format(0)),
+    op("aten::layer_norm", "-", |_, args| {
+        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
+        made(kernels::layer_norm(args.tensor(0)?, &args.ints(1)?, weight, bias, args.real(4)?))
+    })
+    .strides(ResultStrides::RowMajor),
+    op("aten::group_norm", "-", |_, args| {
+        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
+        made(kernels::group_norm(args.tensor(0)?, args.int(1)?, weight, bias, args.real(4)?))
+    })
+    .strides(ResultStrides::Format(0)),
+    op("aten::_batch_norm_impl_index", "-", |_, args| {
+        let options = BatchNorm {
+            weight: args.optional_tensor(1)?,
+            bias: args.optional_tensor(2)?,
+            running_mean: args.optional_tensor(3)?,
+            running_var: args.optional_tensor(4)?,
+            training: args.bool(5)?,
+            momentum: args.real(6)?,
+            eps: args.real(7)?,
+        };
+        let (result, mean, scale) =
+            kernels::native_batch_norm(args.tensor(0)?, &options).map_err(kernel)?;
+        let reserve = Tensor::zeros(&[0], DType::UInt8).map_err(kernel)?;
+        let mut results: Vec<IValue> =
+            [result, mean, scale, reserve].into_iter().map(IValue::Tensor).collect();
+        // The implementation that was used: that of the CPU.
+        results.push(IValue::Int(0));
+        Ok(IValue::tuple(results))
+    }),
 ];
 
 /// Where an operator says whether it trains.

@@ -124,6 +124,26 @@ pub(crate) const TABLE: Table = &[
     op("aten::col2im", "-", |_, args| {
         made(kernels::col2im(args.tensor(0)?, args.pair(1)?, &patches(&args, 2)?))
     }),
+    op("aten::_grid_sampler_2d_cpu_fallback", "-", |_, args| {
+        let numbers = (GridMode::from_number(args.int(2)?), GridPadding::from_number(args.int(3)?));
+        let (Some(mode), Some(padding)) = numbers else {
+            return Err(Raise::unsupported("a grid sampling mode of this number"));
+        };
+        made(kernels::grid_sample(args.tensor(0)?, args.tensor(1)?, mode, padding, args.bool(4)?))
+    }),
+    op("aten::_pad_enum", "-", |_, args| {
+        let mode = match args.int(2)? {
+            0 => PadMode::Reflect,
+            1 => PadMode::Replicate,
+            2 => PadMode::Circular,
+            3 if args.get(3).is_none() => PadMode::Constant(Scalar::Float(0.0)),
+            3 => PadMode::Constant(args.scalar(3)?),
+            other => {
+                return Err(Raise::message(format!("Unrecognised padding mode {other}")));
+            }
+        };
+        made(kernels::pad(args.tensor(0)?, &args.ints(1)?, mode))
+    }),
 ];
 
 /// Whether a mode has an operand for `align_corners`, which stands before the scales.

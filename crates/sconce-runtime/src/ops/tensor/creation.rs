@@ -82,6 +82,16 @@ pub(crate) const TABLE: Table = &[
     op("aten::eye", "m", |context, args| eye(context, &args, args.int(0)?, args.int(1)?, 2)),
     op("aten::tril_indices", "-", |context, args| triangle(context, &args, true)),
     op("aten::triu_indices", "-", |context, args| triangle(context, &args, false)),
+    op("aten::_dim_arange", "-", |_, args| {
+        let size = args.tensor(0)?.size(args.int(1)?).map_err(kernel)?;
+        made(kernels::arange(Scalar::Int(0), Scalar::Int(size), Scalar::Int(1), None))
+    }),
+    op("aten::_list_to_tensor", "-", |_, args| {
+        let numbers: Vec<i32> = args.ints(0)?.into_iter().map(|number| number as i32).collect();
+        made(Tensor::from_slice(&numbers, &[numbers.len() as i64]))
+    }),
+    op("aten::range", "-", |context, args| range(context, &args, None, 2)),
+    op("aten::range", "step", |context, args| range(context, &args, Some(2), 3)),
 ];
 
 /// The dtype operand, and the layout and device after it, as they must be.
@@ -210,4 +220,27 @@ fn bound(args: &Args<'_>, name: &str, index: usize) -> Result<Scalar> {
         Scalar::Complex(_) => Err(Raise::unsupported("a range between complex numbers")),
         end => Ok(end),
     }
+}
+
+/// `torch.range`, which holds its end.
+fn range(
+    context: &mut dyn OpContext,
+    args: &Args<'_>,
+    step: Option<usize>,
+    dtype: usize,
+) -> Result {
+    args.plain_options(dtype + 1, dtype + 2)?;
+    let (start, end) = (args.real(0)?, args.real(1)?);
+    let step = step.map_or(Ok(1.0), |index| args.real(index))?;
+    if step == 0.0 {
+        return Err(Raise::message("step must be nonzero"));
+    }
+    if (step > 0.0 && start > end) || (step < 0.0 && start < end) {
+        return Err(Raise::message("upper bound and lower bound inconsistent with step sign"));
+    }
+    let count = ((end - start) / step).floor() + 1.0;
+    context.budget().check_sizes(&[count as i64])?;
+    let numbers: Vec<f64> = (0..count as i64).map(|at| start + step * at as f64).collect();
+    let dtype = args.dtype(dtype)?.unwrap_or(DType::Float32);
+    made(Tensor::from_slice(&numbers, &[numbers.len() as i64]).and_then(|all| all.to_dtype(dtype)))
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod attributes;
 pub(crate) mod creation;
-pub(crate) mod native_functions;
+pub(crate) mod internal_operators;
 pub(crate) mod operands;
 pub(crate) mod views;
 pub(crate) mod windows;

@@ -202,3 +202,10 @@ impl Args<'_> {
         }
     }
 }
+
+/// The first operand in the dtype that another gives.
+pub(crate) fn cast(args: &Args<'_>, dtype: usize) -> Result<Tensor> {
+    let input = args.tensor(0)?;
+    let dtype: DType = args.dtype(dtype)?.unwrap_or(input.dtype());
+    input.to_dtype(dtype).map_err(kernel)
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sconce_kernel_core::implementation::chose;
+use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::{Level, best};
 use sconce_kernel_core::simd::lanes::LANES;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use sconce_kernel_core::implementation::take_choice;
+use sconce_kernel_core::chosen_implementation::take_choice;
 use sconce_kernel_core::parallel::partition::num_threads;
 use sconce_kernel_core::simd::dispatch::Level;
 use sconce_kernel_core::simd::lanes::LANES;

@@ -24,7 +24,7 @@ pub fn chose(implementation: &'static str) {
 /// The first implementation that was chosen on this thread since the last call, if any.
 ///
 /// ```
-/// use sconce_kernel_core::implementation::{chose, take_choice};
+/// use sconce_kernel_core::chosen_implementation::{chose, take_choice};
 ///
 /// chose("im2col and GEMM");
 /// chose("GEMM");
