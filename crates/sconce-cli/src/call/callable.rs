@@ -8,6 +8,7 @@ use sconce::run::{Error, IValue, Options, Session, from_object};
 
 use crate::call::method;
 use crate::error::Failure;
+use crate::read::archive::Loaded;
 
 /// What an argument of a Python function is where it is not given.
 #[derive(Clone)]
@@ -54,6 +55,15 @@ pub enum Callable {
     Function(Module, Vec<Default>),
     /// A program that was exported.
     Program(Program),
+}
+
+impl From<Loaded> for Callable {
+    fn from(loaded: Loaded) -> Callable {
+        match loaded {
+            Loaded::Module(module) => Callable::Module(module),
+            Loaded::Program(program) => Callable::Program(program),
+        }
+    }
 }
 
 impl Callable {

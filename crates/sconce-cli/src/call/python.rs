@@ -94,7 +94,7 @@ pub fn runnable(
                 _ => Callable::Module(module),
             })
         }
-        None => archive::callable(&input.file, &input.load),
+        None => archive::either(&input.file, &input.load).map(Callable::from),
     }
 }
 

@@ -7,26 +7,33 @@ use sconce::jit::{self, Module};
 use sconce::{FileKind, Source, identify};
 
 use crate::arguments::reading::{Load, PolicyChoice};
-use crate::call::callable::Callable;
 use crate::error::Failure;
 use crate::read::{exported, open};
 
-/// Loads an archive; no method is compiled. Of a program that was exported, the module that stands for it.
-pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
-    match callable(file, load)? {
-        Callable::Module(module) | Callable::Function(module, _) => Ok(module),
-        Callable::Program(program) => Ok(program.module().clone()),
-    }
+/// What an archive of either kind holds.
+pub enum Loaded {
+    /// TorchScript.
+    Module(Module),
+    /// What torch.export saved.
+    Program(Program),
 }
 
-/// Loads an archive of either kind, to be called.
-pub fn callable(file: &OsStr, load: &Load) -> Result<Callable, Failure> {
+/// Loads an archive; no method is compiled. Of a program that was exported, the module that stands for it.
+pub fn module(file: &OsStr, load: &Load) -> Result<Module, Failure> {
+    Ok(match either(file, load)? {
+        Loaded::Module(module) => module,
+        Loaded::Program(program) => program.module().clone(),
+    })
+}
+
+/// Loads an archive of either kind.
+pub fn either(file: &OsStr, load: &Load) -> Result<Loaded, Failure> {
     let source = open::source(file, open::map_mode(load), &open::limits(load))?;
     let name = open::name(file);
     if exported::is_exported(&source) {
-        return program(source, load, &name).map(Callable::Program);
+        return program(source, load, &name).map(Loaded::Program);
     }
-    from_source(source, load, &name).map(Callable::Module)
+    from_source(source, load, &name).map(Loaded::Module)
 }
 
 /// The program of a `.pt2` file that is open.
