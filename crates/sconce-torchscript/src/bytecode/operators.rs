@@ -58,7 +58,9 @@ impl Translation<'_> {
                 let items = self.pop_many(n)?;
                 let ty = self.ty(x)?;
                 match (op, &ty) {
-                    ("LIST_CONSTRUCT", Type::List(_)) => self.value(Prim::ListConstruct, &items, ty),
+                    ("LIST_CONSTRUCT", Type::List(_)) => {
+                        self.value(Prim::ListConstruct, &items, ty)
+                    }
                     ("DICT_CONSTRUCT", Type::Dict(_)) if items.len() % 2 == 0 => {
                         self.value(Prim::DictConstruct, &items, ty)
                     }

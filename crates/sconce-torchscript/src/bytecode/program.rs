@@ -43,13 +43,8 @@ pub(crate) fn load(
     let bytecode = Bytecode::read(archive)?.unwrap_or_else(Bytecode::empty);
     let declared = declare(program, bytecode).map_err(|error| error.in_record(RECORD))?;
     let root = unpickle::read(archive, "data.pkl", "data/", program, values, device)?;
-    let place = Place {
-        archive,
-        record: RECORD,
-        prefix: "constants/",
-        map_location: device,
-        table: &[],
-    };
+    let place =
+        Place { archive, record: RECORD, prefix: "constants/", map_location: device, table: &[] };
     let (held, counts) = read_selected(place, program, values, |arena, root| {
         let (_, held) = parse_with_values(arena, root)?;
         let counts: Vec<_> =
@@ -70,9 +65,10 @@ pub(crate) fn load(
         let (constants, defaults): (Result<Vec<_>, Error>, Result<Vec<_>, Error>) =
             (take(constants), take(defaults));
         set_defaults(program, id, defaults.map_err(|error| error.in_record(RECORD))?);
-        let types = code.types.iter().map(|text| {
-            program.parse_type(text).map_err(|error| error.message().to_owned())
-        });
+        let types = code
+            .types
+            .iter()
+            .map(|text| program.parse_type(text).map_err(|error| error.message().to_owned()));
         let (types, constants) =
             (types.collect(), constants.map_err(|error| error.in_record(RECORD))?);
         let listing = Listing::of(&code);

@@ -48,6 +48,14 @@ enum State {
     Memo(u32),
 }
 
+/// Which numbers a tensor may hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    Any,
+    /// None that are quantized.
+    Plain,
+}
+
 pub(super) struct Pickler<'a> {
     values: Vector<'a>,
     types: Vector<'a>,
@@ -188,7 +196,7 @@ impl<'a> Pickler<'a> {
             }
             kind::TENSOR => {
                 self.states.insert(index, State::Open);
-                self.tensor(table()?)?;
+                self.tensor(table()?, Numbers::Any)?;
                 tasks.push(Task::Done(index));
             }
             kind::INT_LIST => self.numbers(
@@ -307,7 +315,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    fn tensor(&mut self, tensor: Table<'a>) -> Result<(), Error> {
+    fn tensor(&mut self, tensor: Table<'a>, numbers: Numbers) -> Result<(), Error> {
         let storage = tensor.u32(4)?;
         let number = i64::from(tensor.u8(6)? as i8);
         let dtype = DType::from_scalar_type_number(number).ok_or_else(|| {
@@ -343,7 +351,7 @@ impl<'a> Pickler<'a> {
             self.out.push(b't');
         }
         if let Some(quantized) = quantized {
-            self.quantizer(quantized)?;
+            self.quantizer(quantized, numbers)?;
         }
         self.bool(tensor.u8(14)?);
         self.global("collections", "OrderedDict");
@@ -351,20 +359,37 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Per-tensor quantization: the scheme, its scale and its zero point.
-    fn quantizer(&mut self, quantized: Table<'a>) -> Result<(), Error> {
+    /// The scheme of quantization with its scale and zero point, or those of each slice and the dimension that is
+    /// sliced. They are tensors of plain numbers.
+    fn quantizer(&mut self, quantized: Table<'a>, numbers: Numbers) -> Result<(), Error> {
         // c10::QScheme.
-        let scheme = quantized.u8(4)?;
-        if scheme != 0 {
-            let message = format!(
-                "a tensor of quantization scheme {scheme}: only those of one scale are read"
-            );
-            return Err(Error::new(ErrorKind::Unsupported, message));
+        const PER_TENSOR_AFFINE: u8 = 0;
+        const PER_CHANNEL_AFFINE: u8 = 1;
+        if numbers == Numbers::Plain {
+            return Err(malformed("the scales of a quantized tensor are quantized themselves"));
         }
         self.out.push(b'(');
-        self.global("torch", "per_tensor_affine");
-        self.double(quantized.number(6, Buffer::f64)?.unwrap_or(0.0));
-        self.int(i64::from(quantized.number(8, Buffer::i32)?.unwrap_or(0)));
+        match quantized.u8(4)? {
+            PER_TENSOR_AFFINE => {
+                self.global("torch", "per_tensor_affine");
+                self.double(quantized.number(6, Buffer::f64)?.unwrap_or(0.0));
+                self.int(i64::from(quantized.number(8, Buffer::i32)?.unwrap_or(0)));
+            }
+            PER_CHANNEL_AFFINE => {
+                self.global("torch", "per_channel_affine");
+                for slot in [10, 12] {
+                    let tensor = quantized.table(slot)?.ok_or_else(|| {
+                        malformed("a quantized tensor has no scales or no zero points")
+                    })?;
+                    self.tensor(tensor, Numbers::Plain)?;
+                }
+                self.int(i64::from(quantized.number(14, Buffer::i32)?.unwrap_or(0)));
+            }
+            scheme => {
+                let message = format!("a tensor of quantization scheme {scheme} is not read");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
         self.out.push(b't');
         Ok(())
     }
