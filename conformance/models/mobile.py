@@ -17,15 +17,21 @@ import sys
 import tempfile
 import warnings
 
-import torch
-from torch.jit.mobile import _load_for_lite_interpreter
-
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "fixtures" / "mobile"))
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "fixtures" / "mobile")]
 
+import edit  # noqa: E402
+import run as environment  # noqa: E402
+
+if __name__ == "__main__":
+    environment.in_environment_with_torch()
+for package in ("torch", "torchvision"):
+    edit.import_or_install(package)
+
+import torch  # noqa: E402
 import vision  # noqa: E402
 from bare import bare  # noqa: E402
+from torch.jit.mobile import _load_for_lite_interpreter  # noqa: E402
 
 MODELS = [
     ("classification", "resnet18"),

@@ -290,7 +290,7 @@ fn flatbuffers_are_read_as_archives() {
     let card = run(&["info", file]).ok();
     assert!(card.contains("unknown") && !card.contains("clean"), "{card}");
     let scan = run(&["scan", "--fail-on", "unknown", file]);
-    assert!(scan.code == 1 && scan.out.contains("bytecode"), "{}{}", scan.out, scan.err);
+    assert!(scan.code == 1 && scan.out.contains("flatbuffer"), "{}{}", scan.out, scan.err);
     assert_eq!(run(&["identify", "--json", file]).json()["files"][0]["kind"], "mobile-flatbuffer");
     let listing = run(&["code", "--bytecode", file]).ok();
     assert!(
