@@ -224,8 +224,13 @@ impl Translation<'_> {
         match prim {
             Prim::UncheckedCast | Prim::UncheckedUnwrapOptional => {
                 let value = self.pop()?;
+                // A cast does not say to what. It stands where a value was found not to be `None`, or of a type that
+                // the method tests for.
+                let tests_for_none =
+                    self.method.types.iter().any(|ty| matches!(ty, Ok(Type::None)));
                 let ty = match (prim, self.graph.ty(value)) {
-                    (Prim::UncheckedUnwrapOptional, Type::Optional(of)) => (**of).clone(),
+                    (Prim::UncheckedCast, ty) if tests_for_none => ty.clone(),
+                    (_, Type::Optional(of)) => (**of).clone(),
                     (_, ty) => ty.clone(),
                 };
                 self.value(prim, &[value], ty)
