@@ -263,7 +263,7 @@ impl Translation<'_> {
                 let count = self.stored_next();
                 self.list_unpack(count)
             }
-            Prim::ToList => self.to_list(),
+            Prim::ToList => self.nested_lists(),
             other => {
                 Err(unsupported(format!("the operator {} is not supported here", other.symbol())))
             }
@@ -390,7 +390,7 @@ impl Translation<'_> {
     }
 
     /// A tensor as lists in lists, whose number and type are constants.
-    fn to_list(&mut self) -> Result<()> {
+    fn nested_lists(&mut self) -> Result<()> {
         let inputs = self.pop_many(3)?;
         let number = |value| match self.graph.constant(value) {
             Some(Constant::Int(number)) => Some(number),
