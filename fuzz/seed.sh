@@ -8,7 +8,7 @@
 # corpus/script.dict and corpus/run.dict. Needs python3 to take pickles out of archives.
 set -eu
 cd "$(dirname "$0")"
-exec python3 - ../fixtures/files ../crates/sconce-syntax/tests/filetests \
+exec python3 - ../fixtures/files ../fixtures/mobile ../crates/sconce-syntax/tests/filetests \
     ../crates/sconce-ir/tests/filetests ../crates/sconce-compiler/tests \
     ../crates/sconce-runtime/tests ../crates/sconce-script/tests/cases ../conformance/script \
     ../conformance/torchscript/cases "$@" <<'PYTHON'
@@ -144,6 +144,8 @@ for top in sys.argv[1:]:
             elif data[:1] == b"\x80":
                 add("pickle", data)
                 add("legacy", data)
+            if data[4:8] == b"PTMF" and len(data) < LARGEST:
+                add("torchscript", b"P" + data)
             if name.endswith((".npy", ".npz", ".safetensors")):
                 add("safetensors_npy", data)
             if name.endswith(".py"):

@@ -57,6 +57,22 @@ fn table() -> &'static [Upgrader] {
     })
 }
 
+/// The place of an upgrader among those that are ready.
+fn index_of(upgrader: &operators::Upgrader) -> Option<usize> {
+    table().iter().position(|known| known.source == upgrader.source)
+}
+
+/// Puts the functions that older programs mean in the place of calls of operators. Each call gives what the operator
+/// gave then.
+pub(crate) fn upgrade(
+    graph: &mut Graph,
+    calls: &[(NodeId, &operators::Upgrader)],
+    compile: Compile,
+) {
+    let outdated = calls.iter().filter_map(|&(node, upgrader)| Some((node, index_of(upgrader)?)));
+    replace(graph, &outdated.collect(), compile);
+}
+
 /// The upgrader of an operator in sources of a version, with its index.
 pub(crate) fn find(schema: &Schema, version: u32) -> Option<(usize, &'static Upgrader)> {
     if version >= CURRENT_VERSION {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sconce_ir::{Argument, Constant, Graph, Schema, Type, Unit};
+use sconce_ir::operators::Upgrader;
+use sconce_ir::{Argument, Constant, Graph, NodeId, Schema, Type, Unit};
 use sconce_syntax::Source;
 use sconce_syntax::ast::Expr;
 
@@ -110,6 +111,12 @@ fn compile_builtin(definition: &Definition) -> Result<Builtin, Error> {
 /// What an upgrader puts in an operator's place.
 fn compile_upgrader(definition: &Definition) -> Result<Graph, Error> {
     compile_alone(definition, &Options::default()).map(|(_, graph)| graph)
+}
+
+/// Puts upgraders in the place of calls of operators in a graph that was not compiled here: each node with the upgrader
+/// that says what it meant.
+pub fn upgrade(graph: &mut Graph, calls: &[(NodeId, &Upgrader)]) {
+    upgraders::upgrade(graph, calls, compile_upgrader);
 }
 
 /// A function in a unit of its own, which names nothing but operators.

@@ -16,7 +16,7 @@ pub mod ssa;
 mod suggestions;
 
 pub use annotations::type_of_expression;
-pub use compile::{Options, compile, compile_owned, completed, declare, evaluate};
+pub use compile::{Options, compile, compile_owned, completed, declare, evaluate, upgrade};
 pub use definition::Definition;
 pub use error::Error;
 pub use native::{NativeResolver, define};

@@ -13,7 +13,7 @@ use crate::values::{Value, ValueId, Values};
 const MAX_DEPTH: usize = 64;
 
 /// How many values an entry of the table may hold: what is shared in the pickle counts each time.
-const MAX_VALUES: usize = 1 << 22;
+pub(crate) const MAX_VALUES: usize = 1 << 22;
 
 /// A value as a constant of graphs. `place` says which entry of the constant table a tensor or object
 /// in it is.
@@ -23,8 +23,18 @@ pub(crate) fn constant(
     id: ValueId,
     place: &mut dyn FnMut(ValueId) -> u32,
 ) -> Result<Constant, Error> {
-    let mut left = MAX_VALUES;
-    nested(values, unit, id, place, MAX_DEPTH, &mut left)
+    constant_within(values, unit, id, place, &mut { MAX_VALUES })
+}
+
+/// The same, where several constants together may hold as many values as are `left`.
+pub(crate) fn constant_within(
+    values: &Values,
+    unit: &Unit,
+    id: ValueId,
+    place: &mut dyn FnMut(ValueId) -> u32,
+    left: &mut usize,
+) -> Result<Constant, Error> {
+    nested(values, unit, id, place, MAX_DEPTH, left)
 }
 
 fn nested(

@@ -48,6 +48,10 @@ pub(crate) struct Importer {
     failed: FxHashMap<Arc<str>, CompileError>,
     /// NamedTuples and enums that are being made: they cannot mention themselves.
     open: FxHashSet<Arc<str>>,
+    /// For a program of bytecode alone, the attributes of classes that objects have: nothing else says them.
+    pub(crate) told_by_objects: Option<FxHashMap<ClassId, FxHashSet<Arc<str>>>>,
+    /// Functions that could not be made graphs of.
+    pub(crate) untranslated: FxHashMap<FunctionId, Error>,
 }
 
 /// A parsed file of `code/`.
@@ -74,6 +78,13 @@ impl Program {
         Self::with_unit(Unit::new(), Some(archive), folder, op_version)
     }
 
+    /// A program of bytecode alone: its classes are those that objects and types name.
+    pub(crate) fn of_bytecode(archive: Arc<Archive>, op_version: u32) -> Self {
+        let mut program = Self::new(archive, "code", op_version);
+        program.importer.told_by_objects = Some(FxHashMap::default());
+        program
+    }
+
     /// A program that is compiled already.
     pub(crate) fn compiled(unit: Unit) -> Self {
         Self::with_unit(unit, None, "code", sconce_ir::operators::CURRENT_VERSION)
@@ -98,6 +109,8 @@ impl Program {
                 filling: false,
                 failed: FxHashMap::default(),
                 open: FxHashSet::default(),
+                told_by_objects: None,
+                untranslated: FxHashMap::default(),
             },
         }
     }
@@ -105,6 +118,11 @@ impl Program {
     /// The classes, interfaces and functions that have been asked for.
     pub fn unit(&self) -> &Unit {
         &self.unit
+    }
+
+    /// Of which version operators are meant.
+    pub(crate) fn op_version(&self) -> u32 {
+        self.importer.op_version
     }
 
     /// The type of a qualified name, if there is one.
@@ -157,7 +175,7 @@ impl Program {
                 .unit
                 .functions()
                 .skip(next)
-                .filter(|(id, function)| function.graph.is_none() && self.definition(*id).is_some())
+                .filter(|(id, function)| function.graph.is_none() && self.has_body(*id))
                 .map(|(id, _)| id)
                 .collect();
             next = self.unit.functions().count();
@@ -176,6 +194,9 @@ impl Program {
         if let Some(graph) = &function.graph {
             return Ok(Arc::clone(graph));
         }
+        if let Some(error) = self.importer.untranslated.get(&id) {
+            return Err(error.clone());
+        }
         let Some(definition) = self.importer.definitions.get(&id).cloned() else {
             let message = format!("{} has no code", function.qualified_name);
             return Err(Error::malformed(message));
@@ -188,6 +209,11 @@ impl Program {
         Ok(graph)
     }
 
+    /// Whether a function is of the archive, and none that PyTorch has in C++.
+    fn has_body(&self, id: FunctionId) -> bool {
+        self.definition(id).is_some() || self.importer.untranslated.contains_key(&id)
+    }
+
     /// The source of a function or method as the archive has it.
     pub fn definition(&self, id: FunctionId) -> Option<&Definition> {
         self.importer.definitions.get(&id)
@@ -198,11 +224,25 @@ impl Program {
         attributes.iter().map(|attribute| Arc::clone(&attribute.name)).collect()
     }
 
-    /// Whether objects of a class are saved as what `__getstate__` gives.
+    /// Whether objects of a class are saved as what `__getstate__` gives. Bytecode may be without that method.
     pub(crate) fn has_setstate(&self, class: ClassId) -> bool {
+        let saves = || {
+            self.importer.told_by_objects.is_some()
+                || self.unit.find_method(class, "__getstate__").is_some()
+        };
         self.unit.class(class).is_torchbind
-            || (self.unit.find_method(class, "__getstate__").is_some()
-                && self.unit.find_method(class, "__setstate__").is_some())
+            || (saves() && self.unit.find_method(class, "__setstate__").is_some())
+    }
+
+    /// Notes that the state of an object names an attribute, where nothing else says what the class has.
+    pub(crate) fn attribute_of_state(&mut self, class: ClassId, name: &str) {
+        let Some(told) = &mut self.importer.told_by_objects else { return };
+        let told = told.entry(class).or_default();
+        if !told.contains(name) {
+            let (name, ty, role) = (Arc::from(name), Type::Any, Role::Plain);
+            told.insert(Arc::clone(&name));
+            self.unit.class_mut(class).attributes.push(ClassAttribute { name, ty, role });
+        }
     }
 }
 
@@ -332,6 +372,10 @@ impl Importer {
         }
         if name.starts_with(custom_classes::PREFIX) {
             return Ok(Some(custom_classes::add(unit, name).1));
+        }
+        if self.told_by_objects.is_some() && name.starts_with("__torch__.") {
+            let (_, ty) = unit.add_class(Class { is_module: true, ..Class::new(name) });
+            return Ok(Some(ty));
         }
         let Some((Item::Class(class), source)) = self.item(name)? else { return Ok(None) };
         let base = match &class.superclass {

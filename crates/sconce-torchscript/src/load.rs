@@ -13,7 +13,7 @@ use crate::constants::constant;
 use crate::importer::Program;
 use crate::module::{Loaded, Module};
 use crate::values::{Value, ValueId, Values};
-use crate::{Error, model_json, unpickle};
+use crate::{Error, bytecode, model_json, unpickle};
 
 /// The oldest and the newest archive version that PyTorch 2.15 reads.
 const VERSIONS: std::ops::RangeInclusive<u64> = 1..=10;
@@ -22,7 +22,7 @@ const VERSIONS: std::ops::RangeInclusive<u64> = 1..=10;
 ///
 /// Reads the directory, the object pickle and the code of the classes in it. Tensor data stays in
 /// the mapped file until it is used; no method is compiled. A mobile module in a flatbuffer (`.ptl`) is read as the
-/// archive that it stands for, if it has source.
+/// archive that it stands for; where it has bytecode and no source, its methods are made graphs of that.
 ///
 /// # Errors
 /// When the file cannot be read, is not a TorchScript archive, or its objects and classes do not fit.
@@ -106,12 +106,20 @@ impl LoadOptions {
             );
             return Err(Error::new(ErrorKind::Unsupported, message).in_record("version"));
         }
-        let mut program = Program::new(Arc::clone(&archive), "code", version as u32);
+        let is_bytecode = archive.contains("bytecode.pkl") && !has_code(&archive);
+        let mut program = match is_bytecode {
+            true => Program::of_bytecode(Arc::clone(&archive), version as u32),
+            false => Program::new(Arc::clone(&archive), "code", version as u32),
+        };
         let mut values = Values::default();
         let device = self.map_location.as_ref();
-        let constants = self.constants(&archive, &mut program, &mut values)?;
-        let root =
-            unpickle::read(&archive, "data.pkl", "data/", &mut program, &mut values, device)?;
+        let mut constants = self.constants(&archive, &mut program, &mut values)?;
+        let root = match is_bytecode {
+            true => bytecode::load(&archive, &mut program, &mut values, &mut constants, device)?,
+            false => {
+                unpickle::read(&archive, "data.pkl", "data/", &mut program, &mut values, device)?
+            }
+        };
         let Some(object) = values.object(root) else {
             let message = "the archive holds a value that is not a module";
             return Err(Error::malformed(message).in_record("data.pkl"));
@@ -146,6 +154,11 @@ impl LoadOptions {
         }
         Ok(items)
     }
+}
+
+/// Whether an archive has source.
+fn has_code(archive: &Archive) -> bool {
+    archive.records().iter().any(|entry| archive.record_name(entry).starts_with("code/"))
 }
 
 /// Before version 3, lists and dicts were pickled without their types: those come from the

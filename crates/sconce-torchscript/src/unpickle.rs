@@ -39,6 +39,33 @@ pub(crate) fn read_with_table(
     map_location: Option<&Device>,
     table: &[ValueId],
 ) -> Result<ValueId, Error> {
+    let place = Place { archive, record, prefix, map_location, table };
+    let (ids, ()) = read_selected(place, program, values, |_, root| Ok((vec![root], ())))?;
+    ids.first().copied().ok_or_else(|| Error::malformed("an empty pickle").in_record(record))
+}
+
+/// Where a pickle is, and what it needs beside it.
+pub(crate) struct Place<'p> {
+    /// The archive.
+    pub(crate) archive: &'p Arc<Archive>,
+    /// The record in it.
+    pub(crate) record: &'p str,
+    /// The folder of its storages.
+    pub(crate) prefix: &'p str,
+    /// The device that its tensors are said to be on.
+    pub(crate) map_location: Option<&'p Device>,
+    /// What tensors are named by that have a number.
+    pub(crate) table: &'p [ValueId],
+}
+
+/// Reads some values of a pickle, which `select` finds, and gives what it gives beside them.
+pub(crate) fn read_selected<T>(
+    place: Place<'_>,
+    program: &mut Program,
+    values: &mut Values,
+    select: impl FnOnce(&Arena<'_>, PickleValue) -> Result<(Vec<PickleValue>, T), Error>,
+) -> Result<(Vec<ValueId>, T), Error> {
+    let Place { archive, record, prefix, map_location, table } = place;
     let (bytes, stored) = archive.read_to_parse(record)?;
     let result = (|| {
         check_start(&bytes)?;
@@ -47,7 +74,8 @@ pub(crate) fn read_with_table(
         let options = LoadOptions::new().limits(limits.clone());
         let (arena, len) = (&loaded.arena, bytes.len());
         let tensors = pickled_tensors(archive, arena, prefix, len, stored, &options)?;
-        let reader = Reader {
+        let (selected, beside) = select(arena, loaded.root)?;
+        let mut reader = Reader {
             arena: &loaded.arena,
             tensors,
             program,
@@ -58,7 +86,9 @@ pub(crate) fn read_with_table(
             empty_tuple: None,
             queue: Vec::new(),
         };
-        reader.run(loaded.root)
+        let ids = reader.reach_all(&selected);
+        reader.fill()?;
+        Ok((ids, beside))
     })();
     result.map_err(|error: Error| error.in_record(record))
 }
@@ -91,13 +121,13 @@ struct Reader<'r, 'p> {
 }
 
 impl Reader<'_, '_> {
-    fn run(mut self, root: PickleValue) -> Result<ValueId, Error> {
-        let id = self.reach(root);
+    /// Reads the contents of everything that was reached.
+    fn fill(&mut self) -> Result<(), Error> {
         while let Some((value, id)) = self.queue.pop() {
             let at = self.arena.offset(value);
             *self.values.get_mut(id) = self.read(value).map_err(|error| error.at(at))?;
         }
-        Ok(id)
+        Ok(())
     }
 
     /// The id of a pickled value; its contents come when the queue gets there.
@@ -332,6 +362,7 @@ impl Reader<'_, '_> {
         for &(key, value) in entries {
             let key = arena.str(key).ok_or_else(|| Error::malformed("expected a string"))?;
             by_name.insert(key, value);
+            self.program.attribute_of_state(class, key);
         }
         let names: Vec<Arc<str>> = self.program.attribute_names(class);
         let mut slots = Vec::with_capacity(names.len());

@@ -84,6 +84,11 @@ impl Values {
         self.nodes.len()
     }
 
+    /// All of them, in the order they were added.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+        (0..self.nodes.len() as u32).map(ValueId)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

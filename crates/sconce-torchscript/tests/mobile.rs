@@ -79,3 +79,115 @@ fn values_that_name_each_other_often_are_refused() {
         assert!(read(&bytes).is_err(), "{value}");
     }
 }
+
+/// Modules of bytecode alone, which PyTorch's lite interpreter runs
+/// (crates/sconce-runtime/tests/programs/generate_bytecode.py).
+fn bare(name: &str) -> Vec<u8> {
+    let folder = "../sconce-runtime/tests/programs/bytecode";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
+    fs::read(path).unwrap()
+}
+
+fn read(bytes: &[u8]) -> Result<sconce_torchscript::Module, sconce_torchscript::Error> {
+    LoadOptions::new().read(Source::from_vec("bare.ptl", bytes.to_vec()))
+}
+
+/// Where the instructions of the method `forward` begin, and how many there are.
+fn instructions(bytes: &[u8], module: &sconce_torchscript::Module) -> Vec<usize> {
+    let bytecode = module.bytecode().unwrap().unwrap();
+    let function = bytecode.functions.iter().find(|of| of.name.ends_with(".forward")).unwrap();
+    // The last X and N tell the place: 8 bytes each, one after the other.
+    let x = |at: usize| i32::from_le_bytes(bytes[at + 4..at + 8].try_into().unwrap());
+    let n = |at: usize| u16::from_le_bytes(bytes[at + 2..at + 4].try_into().unwrap());
+    let all = &function.instructions;
+    let fits = |start: usize| {
+        start + 8 * all.len() <= bytes.len()
+            && all.iter().enumerate().all(|(index, instruction)| {
+                let at = start + 8 * index;
+                i64::from(x(at)) == instruction.x && i64::from(n(at)) == instruction.n
+            })
+    };
+    let start = (0..bytes.len()).step_by(4).find(|&start| fits(start)).unwrap();
+    (0..all.len()).map(|index| start + 8 * index).collect()
+}
+
+#[test]
+fn bytecode_becomes_graphs() {
+    let module = read(&bare("loops.ptl")).unwrap();
+    let graph = module.graph("forward").unwrap().to_string();
+    assert!(graph.contains("prim::Loop") && graph.contains("prim::If"), "{graph}");
+    assert!(graph.contains("%best : Tensor?") || graph.contains("Tensor?"), "{graph}");
+    let module = read(&bare("modules.ptl")).unwrap();
+    let names: Vec<String> =
+        module.named_parameters().unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["layers.0.weight", "layers.0.bias", "layers.1.weight"]);
+    let buffers = module.named_buffers().unwrap();
+    assert_eq!(
+        buffers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        ["counter.total"]
+    );
+    // What is saved has source, and is the same program.
+    let saved = SaveOptions::new().save_to(&module, Vec::new()).unwrap();
+    let again = LoadOptions::new().read(Source::from_vec("again.pt", saved)).unwrap();
+    assert!(again.bytecode().unwrap().is_none() && !again.code_files().unwrap().is_empty());
+    assert!(again.graph("forward").is_ok(), "{:?}", again.graph("forward").err());
+}
+
+/// What a hostile file may make of instructions: each error names the method and the instruction.
+#[test]
+fn instructions_that_do_not_fit_are_refused() {
+    for name in ["loops.ptl", "modules.ptl", "branches.ptl", "quantized.ptl", "texts.ptl"] {
+        let bytes = bare(name);
+        let module = read(&bytes).unwrap();
+        let mut refused = 0;
+        for at in instructions(&bytes, &module) {
+            for opcode in 0..=51u8 {
+                let mut changed = bytes.clone();
+                changed[at] = opcode;
+                refused += usize::from(graphs(&changed).is_err());
+            }
+            for x in [-1, 0, 1, 7, 1 << 16, i32::MAX, i32::MIN] {
+                let mut changed = bytes.clone();
+                changed[at + 4..at + 8].copy_from_slice(&i32::to_le_bytes(x));
+                refused += usize::from(graphs(&changed).is_err());
+            }
+            for n in [0, 1, 3, u16::MAX] {
+                let mut changed = bytes.clone();
+                changed[at + 2..at + 4].copy_from_slice(&u16::to_le_bytes(n));
+                refused += usize::from(graphs(&changed).is_err());
+            }
+        }
+        assert!(refused > 100, "{name}: {refused}");
+    }
+    let bytes = bare("raises.ptl");
+    let at = instructions(&bytes, &read(&bytes).unwrap());
+    let mut changed = bytes.clone();
+    changed[at[0]] = 6;
+    let error = graphs(&changed).unwrap_err();
+    assert!(
+        error.contains("bare.ptl") && error.contains("Raises.forward, instruction "),
+        "{error}"
+    );
+}
+
+/// Every graph, or why there is none.
+fn graphs(bytes: &[u8]) -> Result<(), String> {
+    let module = read(bytes).map_err(|error| error.to_string())?;
+    module.with_program(|program| program.compile_all()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn broken_modules_of_bytecode_are_refused() {
+    for name in ["raises.ptl", "divides_3.ptl"] {
+        let bytes = bare(name);
+        graphs(&bytes).unwrap();
+        for len in 0..bytes.len() {
+            let _ = graphs(&bytes[..len]);
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let _ = graphs(&bytes);
+        }
+    }
+}

@@ -290,8 +290,7 @@ impl Job<'_> {
                     self.after_storages(checkpoint, &files[0]);
                 }
                 if checkpoint.format() == FileKind::MobileFlatbuffer {
-                    let reason = "bytecode for the interpreter of mobile devices, which is not looked at: the source \
-                                  beside it is";
+                    let reason = "a flatbuffer for mobile devices, of which only what its tables lead to is looked at";
                     self.sink.add(Finding::new(Rule::OtherFormat, "", reason));
                 }
                 return;

@@ -170,6 +170,13 @@ impl<'a> Vector<'a> {
         (0..self.len).map(move |index| self.buffer.u8(self.start + index))
     }
 
+    /// The bytes of structs of a list of them.
+    pub(super) fn structs<const N: usize>(
+        self,
+    ) -> impl Iterator<Item = Result<[u8; N], Error>> + use<'a, N> {
+        (0..self.len).map(move |index| self.buffer.bytes(self.start + N * index, "a struct"))
+    }
+
     /// A table of a list of them.
     pub(super) fn table(self, index: usize) -> Result<Table<'a>, Error> {
         if index >= self.len {

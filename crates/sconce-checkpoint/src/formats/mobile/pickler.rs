@@ -48,11 +48,21 @@ enum State {
     Memo(u32),
 }
 
+/// Which numbers a tensor may hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    Any,
+    /// None that are quantized.
+    Plain,
+}
+
 pub(super) struct Pickler<'a> {
     values: Vector<'a>,
     types: Vector<'a>,
     storages: Vector<'a>,
     states: BTreeMap<u32, State>,
+    /// How many values can be named again.
+    remembered: u32,
     /// The dtype that each storage is named with, by its number.
     used: BTreeMap<u32, DType>,
     out: Vec<u8>,
@@ -60,7 +70,12 @@ pub(super) struct Pickler<'a> {
     most: usize,
 }
 
-fn malformed(message: impl Into<String>) -> Error {
+fn too_much() -> Error {
+    let message = "the values of the flatbuffer name each other more often than its size allows";
+    Error::new(ErrorKind::Limit, message)
+}
+
+pub(super) fn malformed(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Malformed, message)
 }
 
@@ -72,14 +87,24 @@ impl<'a> Pickler<'a> {
         most: usize,
     ) -> Self {
         let (states, used) = (BTreeMap::new(), BTreeMap::new());
-        Pickler { values, types, storages, states, used, out: vec![0x80, 2], most }
+        Pickler { values, types, storages, states, remembered: 0, used, out: vec![0x80, 2], most }
     }
 
     /// The pickle of one value.
     pub(super) fn one(mut self, value: u32) -> Result<(Vec<u8>, BTreeMap<u32, DType>), Error> {
-        self.run(vec![Task::Value(value)])?;
+        self.nested(value)?;
         self.out.push(b'.');
-        Ok((self.out, self.used))
+        Ok(self.finish())
+    }
+
+    /// What was written, and the storages it names.
+    pub(super) fn finish(self) -> (Vec<u8>, BTreeMap<u32, DType>) {
+        (self.out, self.used)
+    }
+
+    /// A value where the pickle stands.
+    pub(super) fn nested(&mut self, value: u32) -> Result<(), Error> {
+        self.run(vec![Task::Value(value)])
     }
 
     /// The pickle of a tuple of values.
@@ -95,7 +120,7 @@ impl<'a> Pickler<'a> {
         tasks.push(Task::Bytes(start));
         self.run(tasks)?;
         self.out.push(b'.');
-        Ok((self.out, self.used))
+        Ok(self.finish())
     }
 
     fn run(&mut self, mut tasks: Vec<Task>) -> Result<(), Error> {
@@ -103,20 +128,30 @@ impl<'a> Pickler<'a> {
             match task {
                 Task::Bytes(bytes) => self.out.extend(bytes),
                 Task::Done(index) => {
-                    let memo = self.states.len() as u32;
+                    let memo = self.remembered;
+                    self.remembered += 1;
                     self.states.insert(index, State::Memo(memo));
                     self.out.push(b'r');
                     self.out.extend(memo.to_le_bytes());
                 }
                 Task::Value(index) => self.value(index, &mut tasks)?,
             }
-            if self.out.len() > self.most || tasks.len() > self.most {
-                let message =
-                    "the values of the flatbuffer name each other more often than its size allows";
-                return Err(Error::new(ErrorKind::Limit, message));
+            self.check_size()?;
+            if tasks.len() > self.most {
+                return Err(too_much());
             }
         }
         Ok(())
+    }
+
+    /// Refuses what has become larger than the file allows.
+    pub(super) fn check_size(&self) -> Result<(), Error> {
+        if self.out.len() > self.most { Err(too_much()) } else { Ok(()) }
+    }
+
+    /// The table of a value.
+    pub(super) fn value_table(&self, index: u32) -> Result<Table<'a>, Error> {
+        self.values.table(index as usize)
     }
 
     fn value(&mut self, index: u32, tasks: &mut Vec<Task>) -> Result<(), Error> {
@@ -131,7 +166,7 @@ impl<'a> Pickler<'a> {
             }
             None => {}
         }
-        let value = self.values.table(index as usize)?;
+        let value = self.value_table(index)?;
         let (kind, at) = (value.u8(4)?, value.field(6)?);
         let buffer = value.buffer();
         let at = at.map(|at| buffer.follow(at)).transpose()?;
@@ -161,7 +196,7 @@ impl<'a> Pickler<'a> {
             }
             kind::TENSOR => {
                 self.states.insert(index, State::Open);
-                self.tensor(table()?)?;
+                self.tensor(table()?, Numbers::Any)?;
                 tasks.push(Task::Done(index));
             }
             kind::INT_LIST => self.numbers(
@@ -280,7 +315,7 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    fn tensor(&mut self, tensor: Table<'a>) -> Result<(), Error> {
+    fn tensor(&mut self, tensor: Table<'a>, numbers: Numbers) -> Result<(), Error> {
         let storage = tensor.u32(4)?;
         let number = i64::from(tensor.u8(6)? as i8);
         let dtype = DType::from_scalar_type_number(number).ok_or_else(|| {
@@ -316,7 +351,7 @@ impl<'a> Pickler<'a> {
             self.out.push(b't');
         }
         if let Some(quantized) = quantized {
-            self.quantizer(quantized)?;
+            self.quantizer(quantized, numbers)?;
         }
         self.bool(tensor.u8(14)?);
         self.global("collections", "OrderedDict");
@@ -324,20 +359,37 @@ impl<'a> Pickler<'a> {
         Ok(())
     }
 
-    /// Per-tensor quantization: the scheme, its scale and its zero point.
-    fn quantizer(&mut self, quantized: Table<'a>) -> Result<(), Error> {
+    /// The scheme of quantization with its scale and zero point, or those of each slice and the dimension that is
+    /// sliced. They are tensors of plain numbers.
+    fn quantizer(&mut self, quantized: Table<'a>, numbers: Numbers) -> Result<(), Error> {
         // c10::QScheme.
-        let scheme = quantized.u8(4)?;
-        if scheme != 0 {
-            let message = format!(
-                "a tensor of quantization scheme {scheme}: only those of one scale are read"
-            );
-            return Err(Error::new(ErrorKind::Unsupported, message));
+        const PER_TENSOR_AFFINE: u8 = 0;
+        const PER_CHANNEL_AFFINE: u8 = 1;
+        if numbers == Numbers::Plain {
+            return Err(malformed("the scales of a quantized tensor are quantized themselves"));
         }
         self.out.push(b'(');
-        self.global("torch", "per_tensor_affine");
-        self.double(quantized.number(6, Buffer::f64)?.unwrap_or(0.0));
-        self.int(i64::from(quantized.number(8, Buffer::i32)?.unwrap_or(0)));
+        match quantized.u8(4)? {
+            PER_TENSOR_AFFINE => {
+                self.global("torch", "per_tensor_affine");
+                self.double(quantized.number(6, Buffer::f64)?.unwrap_or(0.0));
+                self.int(i64::from(quantized.number(8, Buffer::i32)?.unwrap_or(0)));
+            }
+            PER_CHANNEL_AFFINE => {
+                self.global("torch", "per_channel_affine");
+                for slot in [10, 12] {
+                    let tensor = quantized.table(slot)?.ok_or_else(|| {
+                        malformed("a quantized tensor has no scales or no zero points")
+                    })?;
+                    self.tensor(tensor, Numbers::Plain)?;
+                }
+                self.int(i64::from(quantized.number(14, Buffer::i32)?.unwrap_or(0)));
+            }
+            scheme => {
+                let message = format!("a tensor of quantization scheme {scheme} is not read");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
         self.out.push(b't');
         Ok(())
     }
@@ -377,11 +429,16 @@ impl<'a> Pickler<'a> {
         self.out.extend(format!("c{module}\n{name}\n").bytes());
     }
 
-    fn text(&mut self, value: &str) {
+    /// Opcodes as they are.
+    pub(super) fn ops(&mut self, ops: &[u8]) {
+        self.out.extend(ops);
+    }
+
+    pub(super) fn text(&mut self, value: &str) {
         self.out.extend(text(value));
     }
 
-    fn int(&mut self, value: i64) {
+    pub(super) fn int(&mut self, value: i64) {
         match i32::try_from(value) {
             Ok(value) => {
                 self.out.push(b'J');

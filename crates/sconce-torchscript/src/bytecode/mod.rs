@@ -1,20 +1,26 @@
-//! `bytecode.pkl`: the program of PyTorch's lite interpreter, as a listing.
+//! `bytecode.pkl`: the program of PyTorch's lite interpreter.
 //!
-//! Archives for phones hold it beside their code (versions 4 to 8). It is shown, never run.
+//! Archives for phones hold it beside their code (versions 4 to 8, and 9 in flatbuffers). It is shown, and where there is
+//! no code, made graphs of: jumps become branches and loops again, registers and the stack values.
 
-use std::fmt::{self, Write};
+mod facts;
+mod listing;
+mod operators;
+mod program;
+mod translation;
 
 use sconce_archive::Archive;
 use sconce_checkpoint::{ErrorKind, pickle_limits};
 use sconce_pickle::{Arena, Node, Value};
 
 use crate::Error;
+pub(crate) use program::load;
 
 /// The record.
 const RECORD: &str = "bytecode.pkl";
 
 /// The versions that are read.
-const VERSIONS: std::ops::RangeInclusive<i64> = 4..=8;
+const VERSIONS: std::ops::RangeInclusive<i64> = 4..=9;
 
 /// The lite interpreter's program.
 #[derive(Debug, Clone)]
@@ -30,8 +36,10 @@ pub struct Bytecode {
 pub struct BytecodeFunction {
     /// The qualified name.
     pub name: String,
-    /// What it takes, as `name: type`, and gives; empty in versions before 4.
-    pub signature: String,
+    /// The names and types of what it takes; empty in versions before 4.
+    pub arguments: Vec<(String, String)>,
+    /// The types of what it gives.
+    pub returns: Vec<String>,
     /// Its instructions.
     pub instructions: Vec<Instruction>,
     /// The operators that `OP` names by index: `aten::add.Tensor`, and how many arguments calls
@@ -57,6 +65,11 @@ pub struct Instruction {
 }
 
 impl Bytecode {
+    /// A program without methods.
+    fn empty() -> Self {
+        Bytecode { version: *VERSIONS.end(), functions: Vec::new() }
+    }
+
     /// Reads the bytecode of an archive; `None` when it has none.
     ///
     /// # Errors
@@ -75,25 +88,40 @@ impl Bytecode {
     }
 }
 
+/// The values of a function, in the pickle.
+#[derive(Default)]
+struct Held {
+    constants: Vec<Value>,
+    /// The defaults of its arguments; `None` stands for none as well.
+    defaults: Vec<Value>,
+}
+
 fn parse(arena: &Arena<'_>, root: Value) -> Result<Bytecode, Error> {
+    parse_with_values(arena, root).map(|(bytecode, _)| bytecode)
+}
+
+/// The program, and what each of its functions holds.
+fn parse_with_values(arena: &Arena<'_>, root: Value) -> Result<(Bytecode, Vec<Held>), Error> {
     let [version, functions @ ..] = tuple(arena, root)? else {
         return Err(Error::malformed("an empty program"));
     };
     let version = int(arena, *version)?;
     if !VERSIONS.contains(&version) {
-        let message = format!("bytecode of version {version} is not read, only 4 to 8");
+        let message = format!("bytecode of version {version} is not read, only 4 to 9");
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let functions: Result<Vec<_>, Error> =
         functions.iter().map(|&function| parse_function(arena, function)).collect();
-    Ok(Bytecode { version, functions: functions? })
+    let (functions, values) = functions?.into_iter().unzip();
+    Ok((Bytecode { version, functions }, values))
 }
 
-fn parse_function(arena: &Arena<'_>, value: Value) -> Result<BytecodeFunction, Error> {
+fn parse_function(arena: &Arena<'_>, value: Value) -> Result<(BytecodeFunction, Held), Error> {
     let [name, code, rest @ ..] = tuple(arena, value)? else {
         return Err(Error::malformed("a function without name or code"));
     };
     let mut function = BytecodeFunction { name: text(arena, *name)?, ..Default::default() };
+    let mut held = Held::default();
     for (key, value) in table(arena, *code)? {
         match key {
             "instructions" => {
@@ -111,8 +139,9 @@ fn parse_function(arena: &Arena<'_>, value: Value) -> Result<BytecodeFunction, E
                 }
             }
             "constants" => {
-                let constants = tuple(arena, value)?;
-                function.constants = constants.iter().map(|&value| shown(arena, value)).collect();
+                held.constants = tuple(arena, value)?.to_vec();
+                function.constants =
+                    held.constants.iter().map(|&value| shown(arena, value)).collect();
             }
             "types" => {
                 let types = tuple(arena, value)?;
@@ -124,9 +153,9 @@ fn parse_function(arena: &Arena<'_>, value: Value) -> Result<BytecodeFunction, E
         }
     }
     if let [schema, ..] = rest {
-        function.signature = parse_schema(arena, *schema)?;
+        parse_schema(arena, *schema, &mut function, &mut held)?;
     }
-    Ok(function)
+    Ok((function, held))
 }
 
 fn parse_operator(arena: &Arena<'_>, value: Value) -> Result<(String, Option<i64>), Error> {
@@ -141,26 +170,35 @@ fn parse_operator(arena: &Arena<'_>, value: Value) -> Result<(String, Option<i64
     Ok((name, count))
 }
 
-/// `(x: Tensor, k: int) -> Tensor`
-fn parse_schema(arena: &Arena<'_>, value: Value) -> Result<String, Error> {
-    let (mut arguments, mut returns) = (Vec::new(), Vec::new());
+fn parse_schema(
+    arena: &Arena<'_>,
+    value: Value,
+    function: &mut BytecodeFunction,
+    held: &mut Held,
+) -> Result<(), Error> {
     for (key, value) in table(arena, value)? {
         for &argument in tuple(arena, value)? {
-            let (mut name, mut ty) = (String::new(), String::new());
+            let (mut name, mut ty, mut default) = (String::new(), String::new(), None);
             for (field, value) in table(arena, argument)? {
                 match field {
                     "name" => name = text(arena, value)?,
                     "type" => ty = text(arena, value)?,
+                    "default_value" => default = Some(value),
                     _ => {}
                 }
             }
             match key {
-                "arguments" => arguments.push(format!("{name}: {ty}")),
-                _ => returns.push(ty),
+                "arguments" => {
+                    let default =
+                        default.ok_or_else(|| Error::malformed("an argument has no default"))?;
+                    function.arguments.push((name, ty));
+                    held.defaults.push(default);
+                }
+                _ => function.returns.push(ty),
             }
         }
     }
-    Ok(format!("({}) -> {}", arguments.join(", "), returns.join(", ")))
+    Ok(())
 }
 
 /// A tuple of pairs with texts for keys.
@@ -195,43 +233,4 @@ fn int(arena: &Arena<'_>, value: Value) -> Result<i64, Error> {
 fn shown(arena: &Arena<'_>, value: Value) -> String {
     const LONGEST: usize = 200;
     sconce_pickle::render(arena, value, LONGEST)
-}
-
-impl fmt::Display for Bytecode {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "bytecode version {}", self.version)?;
-        self.functions.iter().try_for_each(|function| write!(out, "\n{function}"))
-    }
-}
-
-impl fmt::Display for BytecodeFunction {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "{}{}  {} registers", self.name, self.signature, self.registers)?;
-        for (at, instruction) in self.instructions.iter().enumerate() {
-            let Instruction { op, x, n } = instruction;
-            let mut line = format!("{at:>5}  {op:<20} {x:>5} {n:>5}");
-            let note = match op.as_str() {
-                "OP" | "OPN" => self.entry(*x, &self.operators).map(|(name, _)| name.clone()),
-                "LOADC" => self.entry(*x, &self.constants).cloned(),
-                "ISINSTANCE"
-                | "LIST_CONSTRUCT"
-                | "DICT_CONSTRUCT"
-                | "NAMED_TUPLE_CONSTRUCT"
-                | "CREATE_OBJECT" => self.entry(*x, &self.types).cloned(),
-                "JMP" | "JF" | "LOOP" => Some(format!("-> {}", at as i64 + x)),
-                _ => None,
-            };
-            if let Some(note) = note {
-                write!(line, "  {note}")?;
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
-}
-
-impl BytecodeFunction {
-    fn entry<'t, T>(&self, index: i64, table: &'t [T]) -> Option<&'t T> {
-        table.get(usize::try_from(index).ok()?)
-    }
 }
