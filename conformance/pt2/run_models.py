@@ -29,6 +29,8 @@ import torch.nn.functional as F
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
+from running import summary
+
 CASES = {}
 
 
@@ -531,8 +533,7 @@ def main():
                 counts[wrong[0] if wrong else "equal"] += 1
                 if wrong:
                     print(f"{name} ({dialect}) {wrong[0]}: {wrong[1]}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
-    return 1 if counts["fails"] + counts["differs"] else 0
+    return summary(counts)
 
 
 if __name__ == "__main__":

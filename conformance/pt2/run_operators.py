@@ -10,7 +10,6 @@ import argparse
 import collections
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -32,6 +31,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 from run_models import difference, plain
+from running import call, summary
 
 # What gives other numbers each time, or what is in memory.
 RANDOM = ["empty", "bernoulli", "multinomial", "normal", "rand", "uniform", "dropout", "exponential", "cauchy",
@@ -104,21 +104,17 @@ def main():
             except Exception:
                 counts["cannot be exported"] += 1
                 continue
-            command = [options.sconce, "run", f"{base}.pt2", "--inputs", f"{base}.in.pt", "--output", f"{base}.out.pt",
-                       "--force", "--quiet"]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                text = " | ".join(line for line in done.stderr.splitlines() if line.strip())[:300]
+            text, found = call(options.sconce, base)
+            if text:
                 verdict = "unsupported" if "not supported" in text else "fails"
                 print(f"{name} {verdict}: {text}", flush=True)
             else:
-                wrong = difference(plain(torch.load(f"{base}.out.pt", weights_only=False)), want)
+                wrong = difference(plain(found), want)
                 verdict = "differs" if wrong else "equal"
                 if wrong:
                     print(f"{name} differs: {wrong}", flush=True)
             counts[verdict] += 1
-    print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
-    return 1 if counts["fails"] + counts["differs"] else 0
+    return summary(counts)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import argparse
 import collections
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -32,6 +31,8 @@ import torch.nn as nn
 from torch.export import Dim
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+
+from running import call, summary
 
 ALLOWED = 0.02
 
@@ -105,19 +106,16 @@ def main():
                 torch.save(list(example), f"{base}.in.pt")
                 with torch.no_grad():
                     want = program.module()(*example)
-                command = [options.sconce, "run", f"{base}.pt2", "--inputs", f"{base}.in.pt", "--output", f"{base}.out.pt", "--force", "--quiet"]
-                done = subprocess.run(command, capture_output=True, text=True)
-                if done.returncode:
+                said, found = call(options.sconce, base)
+                if said:
                     counts["fails"] += 1
-                    print(f"{name} ({dialect}) fails: {done.stderr.strip()[:300]}", flush=True)
+                    print(f"{name} ({dialect}) fails: {said}", flush=True)
                     continue
-                found = torch.load(f"{base}.out.pt")
                 off = float((found - want).abs().max() / want.abs().max()) if found.shape == want.shape else float("inf")
                 verdict = "differs" if not off <= ALLOWED or found.dtype != want.dtype else "within rounding"
                 counts[verdict] += 1
                 print(f"{name} ({dialect}) {verdict}: {off:.2e} of the largest", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
-    return 1 if counts["fails"] + counts["differs"] else 0
+    return summary(counts)
 
 
 if __name__ == "__main__":

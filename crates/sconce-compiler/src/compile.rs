@@ -116,7 +116,7 @@ fn compile_upgrader(definition: &Definition) -> Result<Graph, Error> {
 /// Puts upgraders in the place of calls of operators in a graph that was not compiled here: each node with the upgrader
 /// that says what it meant.
 pub fn upgrade(graph: &mut Graph, calls: &[(NodeId, &Upgrader)]) {
-    upgraders::upgrade(graph, calls, compile_upgrader);
+    apply_upgraders::upgrade(graph, calls, compile_upgrader);
 }
 
 /// A function in a unit of its own, which names nothing but operators.

@@ -163,8 +163,8 @@ rules! {
         "A .pt2 file holds native code, which torch.export.load and AOTInductor load into the process.",
         "Load the file only if you trust who compiled it. Use the torch.export program that it was compiled from.";
     OtherTarget, "SC026", "other-target", Unknown,
-        "A .pt2 file names a function that is not an operator, which PyTorch looks up by its name.",
-        "Find out what the function is: programs of torch.export call operators and functions of numbers.";
+        "A .pt2 file names a function that is not an operator, or a class that its arguments are of: PyTorch imports both by name.",
+        "Find out what it is: programs of torch.export call operators and functions of numbers, on tensors and plain containers.";
     BrokenProgram, "SC027", "broken-program", Broken,
         "A .pt2 file's program could not be read to its end.",
         "Fetch the file again, or ask its source for one that torch.export.load takes.";
