@@ -13,7 +13,8 @@ use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
 use crate::frontend::Body;
-use crate::interpreter::{Construction, construct};
+use crate::interpreter::{Construction, condition_at_top, construct};
+use crate::library;
 use crate::limits::ScriptLimits;
 use crate::loader::{self, ModuleLoader, PyFunction};
 use crate::module::Modules;
@@ -179,6 +180,7 @@ impl ScriptOptions {
             let message = format!("there is no function or class '{name}' in the file");
             return Err(CompileError::without_range(message));
         };
+        let function = python.as_decorated(&function)?;
         let how = python.decorated(&function)?;
         let tree = tree(&function, function.name(), None, how.body(), false)?;
         Ok(Node::python_def(&tree.def).to_string())
@@ -193,7 +195,7 @@ impl ScriptOptions {
     ) -> Result<(Python, Arc<loader::Module>), Error> {
         let stem = Path::new(filename).file_stem().map(|stem| stem.to_string_lossy());
         let name = self.module_name.as_deref().or(stem.as_deref()).unwrap_or("__main__");
-        let mut loader = ModuleLoader::new(folders);
+        let mut loader = ModuleLoader::new(folders).with_judge(condition_at_top);
         let module = loader.add(loader::Module::parse(name, filename, text, false)?);
         Ok((Python::new(loader, Arc::clone(&module)), module))
     }
@@ -244,9 +246,7 @@ impl ScriptOptions {
         let (heap, value) = construct(loader, module, &what)?;
         match value {
             objects::Value::Module(id) => Ok(Target::Module(heap, id)),
-            objects::Value::Function(function)
-                if function.captured.is_empty() && function.bound.is_none() =>
-            {
+            objects::Value::Function(function) if function.bound.is_none() => {
                 Ok(Target::Function(function.function))
             }
             objects::Value::Class(class) => {
@@ -273,6 +273,8 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
              a context of a function where its inputs can determine which overload to call."
         )));
     }
+    refuse_wrapped(python, function)?;
+    let function = &python.as_decorated(function)?;
     let how = python.decorated(function)?;
     let id = match python.compiled(&mut unit, function, how) {
         Ok(id) => id,
@@ -296,6 +298,25 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
         function: Mutex::new(Some(CompiledFunction { unit, id, graph })),
         missing: Vec::new(),
     })))
+}
+
+/// Refuses functions that are objects of their own kind, which PyTorch takes in programs alone, or not at all.
+fn refuse_wrapped(python: &mut Python, function: &PyFunction) -> Result<(), Error> {
+    if python.is_cached(function)? {
+        return Err(CompileError::without_range(
+            "Can't get source for <class 'functools._lru_cache_wrapper'>. TorchScript requires source access in \
+             order to carry out compilation, make sure original .py files are available.",
+        ));
+    }
+    for decorator in &function.def.decorator_list {
+        let name = python.loader.decorator(&function.module, decorator)?;
+        if library::wrapper(&name).is_some_and(|wrapper| wrapper.refuses) {
+            return Err(CompileError::without_range(
+                "TorchScript error: @autocast() decorator is not supported in script mode",
+            ));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {

@@ -162,6 +162,7 @@ impl Interpreter<'_> {
                 Ok(value)
             }
             Object::Library(name) => self.library_value(&name),
+            Object::Opaque(what) => refuse(format!("a value of type '{what}' is not known here")),
         }
     }
 
@@ -189,7 +190,7 @@ impl Interpreter<'_> {
             Some(Global::Constant(Constant::Float(value))) => Value::Float(value),
             Some(Global::Constant(Constant::Bool(value))) => Value::Bool(value),
             _ => match name {
-                "torch.__version__" => Value::str("2.15.0"),
+                "torch.__version__" => Value::Str(library::torch_version()),
                 "numpy.pi" => Value::Float(std::f64::consts::PI),
                 "numpy.inf" => Value::Float(f64::INFINITY),
                 "sys.version_info" => {

@@ -107,12 +107,11 @@ impl Printer<'_> {
             ObjectValue::Enum(class, name) => format!("{}.{name}", class.name()),
             ObjectValue::Function(function) => {
                 let bound = if function.bound.is_some() { "method" } else { "function" };
-                let captured: Vec<String> = function
-                    .captured
-                    .iter()
-                    .map(|(name, value)| format!("{name}={}", self.show(value, level)))
-                    .collect();
-                format!("<{bound} {}({})>", function.function.name(), captured.join(", "))
+                let names = function.function.module.names().join(", ");
+                match function.function.module.origin() {
+                    Some(_) => format!("<{bound} {}({names})>", function.function.name()),
+                    None => format!("<{bound} {}()>", function.function.name()),
+                }
             }
             ObjectValue::Class(class) => format!("<class {}>", class.name()),
             ObjectValue::Library(name) => format!("<{name}>"),
@@ -306,7 +305,7 @@ fn programs_run_as_python_runs_them() {
         (
             "def outer(k):\n    def inner(x):\n        return x * k\n    return inner\n",
             "outer(3)",
-            "<function inner(k=3)>",
+            "<function inner(k)>",
         ),
     ];
     for (text, expression, expected) in cases {

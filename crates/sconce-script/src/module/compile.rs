@@ -34,7 +34,12 @@ pub(super) struct PropertyStub {
 
 impl Stub {
     /// A function as the method of this name.
-    pub(super) fn new(function: &PyFunction, name: &str) -> Result<Self, Error> {
+    pub(super) fn new(
+        python: &mut Python,
+        function: &PyFunction,
+        name: &str,
+    ) -> Result<Self, Error> {
+        let function = &python.as_decorated(function)?;
         let tree = tree(function, name, Some(SELF), Body::Compiled, false)
             .map_err(|error| error.while_compiling(function.name()))?;
         Ok(Self {
@@ -46,11 +51,12 @@ impl Stub {
 
     /// A function with another's signature.
     fn overloaded(
+        python: &mut Python,
         function: &PyFunction,
         signature: &PyFunction,
         name: &str,
     ) -> Result<Self, Error> {
-        let mut stub = Self::new(function, name)?;
+        let mut stub = Self::new(python, function, name)?;
         let declared = tree(signature, name, Some(SELF), Body::Left, false)?;
         let def = Def { decl: declared.def.decl.clone(), ..(*stub.definition.def).clone() };
         stub.definition.def = Arc::new(def);
@@ -105,7 +111,7 @@ impl Python {
                     return Err(Error::new(message, hook.module.place(&hook.def.name)));
                 }
                 None => {
-                    let stub = Stub::new(hook, hook.name())?;
+                    let stub = Stub::new(self, hook, hook.name())?;
                     let id = self.declare_function_of(unit, class, &stub)?;
                     known.push((hook, id));
                     id
@@ -135,7 +141,7 @@ impl Python {
                 return Err(Error::new(message, function.module.place(&function.def.name)));
             }
             for (name, signature) in &method.signatures {
-                stubs.push(Stub::overloaded(&function, signature, name)?);
+                stubs.push(Stub::overloaded(self, &function, signature, name)?);
             }
         }
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -156,7 +162,7 @@ impl Python {
         let mut stubs = Vec::with_capacity(names.len());
         for name in names {
             match self.loader.method(class, name)? {
-                Some(function) => stubs.push(Stub::new(&function, name)?),
+                Some(function) => stubs.push(Stub::new(self, &function, name)?),
                 None => {
                     let message = format!("'{}' object has no attribute '{name}'", class.name());
                     return Err(Error::new(message, class.module.place(&class.def.name)));
@@ -188,6 +194,7 @@ impl Python {
             )));
         };
         let how = self.decorated(&function)?;
+        let function = self.as_decorated(&function)?;
         tree(&function, name, Some(class.name()), how.body(), false)
     }
 
@@ -238,9 +245,9 @@ impl Python {
             if self.decorated(&getter)? == Decorated::Unused {
                 continue;
             }
-            let getter = Stub::new(&getter, &format!("__{name}_getter"))?;
+            let getter = Stub::new(self, &getter, &format!("__{name}_getter"))?;
             let setter = match setter {
-                Some(setter) => Some(Stub::new(&setter, &format!("__{name}_setter"))?),
+                Some(setter) => Some(Stub::new(self, &setter, &format!("__{name}_setter"))?),
                 None => None,
             };
             stubs.push(PropertyStub { name, getter, setter });

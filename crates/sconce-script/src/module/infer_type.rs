@@ -75,7 +75,10 @@ impl Python {
                 return Ok(Err("Cannot infer concrete type of torch.nn.Module".into()));
             }
             Value::Function(_) | Value::Class(_) | Value::Library(_) | Value::Opaque(_) => {
-                return Ok(Err(format!("{OTHERS} {}.", self.type_name(value))));
+                let name = self.type_name(value);
+                // A class by its own name alone.
+                let name = name.rsplit('.').next().unwrap_or_default();
+                return Ok(Err(format!("{OTHERS} {name}.")));
             }
         }))
     }

@@ -65,7 +65,7 @@ impl Python {
                 function.name()
             ))),
             Decorated::Plain => {
-                let stub = Stub::new(function, function.name())?;
+                let stub = Stub::new(self, function, function.name())?;
                 self.define_methods(unit, class, Vec::new(), vec![stub])?;
                 Ok(Some(ModuleMember::Compiled))
             }
