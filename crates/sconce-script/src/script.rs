@@ -327,7 +327,7 @@ pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result
     let name = class.as_ref().map_or("", |class| class.name()).to_owned();
     let (mut tree, mut schema, graph) = (TreeOf::Nothing, None, OnceLock::new());
     if let (Some(class), Some(forward)) = (class, unit.find_method(made.class, "forward")) {
-        let def = python.tree_of_module_method(&class, "forward")?.def;
+        let def = python.tree_of_compiled_method(made.class, &class, "forward")?.def;
         let compiled = unit.function(forward);
         if let Some(compiled_graph) = &compiled.graph {
             tree = TreeOf::Method(def);
@@ -347,6 +347,11 @@ impl Scripted {
     /// The name of the function, or of the module's class.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Whether it is a function, and no module.
+    pub fn is_function(&self) -> bool {
+        matches!(self.0.tree, TreeOf::Function(..))
     }
 
     /// What the function takes and gives, defaults included; of a module its `forward`, if it has

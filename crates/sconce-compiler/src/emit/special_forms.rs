@@ -203,7 +203,7 @@ impl Emitter<'_> {
         };
         let mut part = |given: Option<ValueId>, default| match given {
             Some(value) if *self.graph.ty(value) != Type::None => value,
-            _ => self.int(default, call.at),
+            _ => self.int(default, call.callee.range),
         };
         Ok(SliceObject { start: part(start, 0), stop: part(stop, i64::MAX), step: part(step, 1) })
     }

@@ -63,6 +63,7 @@ impl Emitter<'_> {
         let value = self.as_value(sugared.clone(), container.range)?;
         let index = self.sugared(index, None)?;
         if let Sugared::Slice(object) = index {
+            let at = container.range;
             let dim = self.is_tensor(value).then(|| self.int(0, at));
             return self.slice(at, value, dim, object.into()).map(Sugared::Simple);
         }

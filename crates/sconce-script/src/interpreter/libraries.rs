@@ -17,6 +17,7 @@ pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
 const INERT: &[&str] = &[
     "sconce.inert",
     "abc.abstractmethod",
+    "contextlib.contextmanager",
     "contextlib.nullcontext",
     "functools.cache",
     "functools.lru_cache",
@@ -206,6 +207,27 @@ impl Interpreter<'_> {
                 let name = self.string(&name)?;
                 drop((given.rest(), given.named()));
                 self.module_on_path(&name)?
+            }
+            "importlib.util.find_spec" => {
+                let name = self.needed(given, 0, "name")?;
+                given.take(1, "package");
+                let name = self.string(&name)?;
+                match self.loader.is_installed(&name) {
+                    true => Value::library("importlib.machinery.ModuleSpec()"),
+                    false => Value::None,
+                }
+            }
+            "torch.finfo" | "torch.iinfo" => {
+                let dtype = match given.take(0, "type") {
+                    Some(dtype) => self.text(&dtype)?,
+                    None => "torch.float32".to_owned(),
+                };
+                let short = name.trim_start_matches("torch.");
+                let Some(class) = self.loader.defined("sconce.dtypes", short)? else {
+                    return refuse("the limits of dtypes are not known here");
+                };
+                let class = self.object(class)?;
+                self.call(&class, vec![Value::str(dtype)], Vec::new())?
             }
             "keyword.iskeyword" => {
                 let text = self.needed(given, 0, "s")?;

@@ -54,6 +54,7 @@ impl Interpreter<'_> {
             "__name__" => return Ok(Some(Value::Str(Arc::clone(&module.name)))),
             "NotImplemented" => return Ok(Some(Value::NotImplemented)),
             "__import__" => return Ok(Some(Value::library("builtins.__import__"))),
+            "__debug__" => return Ok(Some(Value::Bool(true))),
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }

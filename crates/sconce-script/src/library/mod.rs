@@ -236,6 +236,7 @@ const READABLE: &[&str] = &[
 const SOURCES: &[(&str, &str)] = &[
     ("inspect", include_str!("python/inspect.py")),
     ("packaging.version", include_str!("python/packaging/version.py")),
+    ("sconce.dtypes", include_str!("python/sconce/dtypes.py")),
     ("torch.nn.modules.module", include_str!("../../builtins/torch/nn/modules/module.py")),
 ];
 

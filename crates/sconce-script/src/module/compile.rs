@@ -7,7 +7,7 @@ use sconce_compiler::{Definition, Error, declare};
 use sconce_ir::{ClassId, Function, FunctionId, Type, Unit};
 use sconce_syntax::ast::Def;
 
-use super::{Concrete, Overloaded};
+use super::Concrete;
 use crate::frontend::Body;
 use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{PyClass, PyFunction};
@@ -79,8 +79,8 @@ impl Python {
         }
         let Some(concrete) = self.modules.concrete.get(&class).cloned() else { return Ok(()) };
         let stubs = match interface {
-            Some(names) => self.stubs_of(&concrete.class, names)?,
-            None => self.stubs(&concrete.class, &concrete.overloads)?,
+            Some(names) => self.stubs_of(&concrete, names)?,
+            None => self.stubs(&concrete)?,
         };
         let properties = self.property_stubs(&concrete.class)?;
         self.define_methods(unit, class, properties, stubs)?;
@@ -127,7 +127,8 @@ impl Python {
     }
 
     /// The methods to begin with: those with several signatures, `forward`, exported ones.
-    fn stubs(&mut self, class: &PyClass, overloads: &[Overloaded]) -> Result<Vec<Stub>, Error> {
+    fn stubs(&mut self, concrete: &Concrete) -> Result<Vec<Stub>, Error> {
+        let (class, overloads) = (&concrete.class, &concrete.overloads);
         let mut stubs = Vec::new();
         for method in overloads {
             let Some(function) = self.loader.method(class, &method.name)? else { continue };
@@ -145,7 +146,9 @@ impl Python {
             }
         }
         let mut names: Vec<Arc<str>> = Vec::new();
-        if let Some(forward) = self.forward(class)?
+        let own = concrete.bound("forward").cloned();
+        let forward = if own.is_some() { own } else { self.forward(class)? };
+        if let Some(forward) = forward
             && self.decorated(&forward)? == Decorated::Plain
         {
             names.push("forward".into());
@@ -154,14 +157,17 @@ impl Python {
         names.retain(|name| overloads.iter().all(|method| method.name != *name));
         let mut seen = rustc_hash::FxHashSet::default();
         names.retain(|name| seen.insert(Arc::clone(name)));
-        stubs.extend(self.stubs_of(class, &names)?);
+        stubs.extend(self.stubs_of(concrete, &names)?);
         Ok(stubs)
     }
 
-    fn stubs_of(&mut self, class: &PyClass, names: &[Arc<str>]) -> Result<Vec<Stub>, Error> {
+    fn stubs_of(&mut self, concrete: &Concrete, names: &[Arc<str>]) -> Result<Vec<Stub>, Error> {
+        let class = &concrete.class;
         let mut stubs = Vec::with_capacity(names.len());
         for name in names {
-            match self.loader.method(class, name)? {
+            let own = concrete.bound(name).cloned();
+            let method = if own.is_some() { own } else { self.loader.method(class, name)? };
+            match method {
                 Some(function) => stubs.push(Stub::new(self, &function, name)?),
                 None => {
                     let message = format!("'{}' object has no attribute '{name}'", class.name());
@@ -179,6 +185,23 @@ impl Python {
             MemberKind::Function(function) if !member.owner.is_nn_module() => Some(function),
             _ => None,
         }))
+    }
+
+    /// The tree of a method of a class of the program: one that an attribute of the objects is comes first.
+    pub(crate) fn tree_of_compiled_method(
+        &mut self,
+        id: ClassId,
+        class: &PyClass,
+        name: &str,
+    ) -> Result<Tree, Error> {
+        let own = self.modules.concrete.get(&id).and_then(|concrete| concrete.bound(name)).cloned();
+        match own {
+            Some(function) => {
+                let function = self.as_decorated(&function)?;
+                tree(&function, name, Some(class.name()), Body::Compiled, false)
+            }
+            None => self.tree_of_module_method(class, name),
+        }
     }
 
     /// The tree of a method, of the class's own or of one that it is derived from.

@@ -109,6 +109,7 @@ impl Python {
             constants: Vec::new(),
             modules: Vec::new(),
             functions: Vec::new(),
+            bound: bound_methods(&object, id),
             failed: Vec::new(),
             ignored: self.names_in(&object.class, "__jit_ignored_attributes__")?,
             overloads: self.overloaded_methods(&object.class)?,
@@ -550,6 +551,17 @@ impl Concrete {
             || self.modules.iter().any(|(known, _)| &**known == name)
             || self.constants.iter().any(|constant| &*constant.name == name)
     }
+}
+
+/// The attributes of an object that are methods of its own.
+fn bound_methods(object: &ModuleObject, id: Id) -> Vec<(Arc<str>, PyFunction)> {
+    let method = |(name, value): &(Arc<str>, Value)| match value {
+        Value::Function(function) if matches!(function.bound.as_deref(), Some(Value::Module(owner)) if *owner == id) => {
+            Some((Arc::clone(name), function.function.clone()))
+        }
+        _ => None,
+    };
+    object.attributes.iter().filter_map(method).collect()
 }
 
 /// `name: annotation` in a class's body.

@@ -3,9 +3,8 @@ import functools
 import inspect
 import sys
 import warnings
-from typing import Any, Callable, cast, TypeVar
-
-import torch
+from collections.abc import Callable
+from typing import Any, cast, overload, TypeVar
 
 FuncType = Callable[..., Any]
 F = TypeVar("F", bound=FuncType)
