@@ -140,6 +140,9 @@ class ChosenForward(nn.Module):
         if fast:
             self.forward = self.forward_fast
 
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
     def forward_fast(self, x: Tensor) -> Tensor:
         return x + 1
 

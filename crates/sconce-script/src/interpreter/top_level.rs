@@ -156,6 +156,9 @@ impl Interpreter<'_> {
     fn seen_value(&self, value: &Value, depth: usize) -> Object {
         let seen = if depth < MAX_SEEN { self.top_level(value, depth + 1) } else { None };
         match seen {
+            Some(TopLevel::Object(Object::Function(function))) => {
+                Object::Function(function.undecorated())
+            }
             Some(TopLevel::Object(object)) => object,
             _ => Object::Opaque(self.type_name(value)),
         }

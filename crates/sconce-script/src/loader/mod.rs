@@ -63,6 +63,16 @@ impl PyFunction {
     pub(crate) fn name(&self) -> &str {
         self.def.name.as_str()
     }
+
+    /// The function itself, whatever decorators have put in its place.
+    pub(crate) fn undecorated(&self) -> Self {
+        if self.def.decorator_list.is_empty() || self.module.origin().is_some() {
+            return self.clone();
+        }
+        let key = format!("{} undecorated", self.module.key()).into();
+        let module = Arc::new(self.module.seen_from(&self.module, key));
+        Self { module, def: Arc::clone(&self.def) }
+    }
 }
 
 impl PyClass {

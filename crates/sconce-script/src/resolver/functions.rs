@@ -282,7 +282,7 @@ impl Python {
         let Some(file) = self.loader.module(wrapper.file)? else { return Ok(function.clone()) };
         let key = format!("{}:{}", function.module.key(), wrapper.file).into();
         let mut seen = function.module.seen_from(&file, key);
-        seen.give(wrapper.function, Object::Function(function.clone()));
+        seen.give(wrapper.function, Object::Function(function.undecorated()));
         seen.give(wrapper.manager, Object::Opaque("method".into()));
         Ok(PyFunction { module: Arc::new(seen), def: Arc::clone(&function.def) })
     }

@@ -78,6 +78,9 @@ class Methods(nn.Module):
         self.forward = self.fast
         self.hidden = _says_nothing(_chosen)
 
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
     @_of_method
     def fast(self, x: Tensor) -> Tensor:
         return self.hidden(x) + self.k
