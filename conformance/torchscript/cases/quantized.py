@@ -308,7 +308,7 @@ def quantized_packs():
 
 
 class OldCalls(nn.Module):
-    """Convolutions as archives from before 1.6 call them; PyTorch writes them anew when it loads a module."""
+    """Convolutions as older archives call them; PyTorch writes them anew when it loads a module."""
 
     def __init__(self):
         super().__init__()
