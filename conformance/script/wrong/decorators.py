@@ -136,6 +136,18 @@ class NumpyConstant(nn.Module):
         return self.layer(x)
 
 
+class MethodByAnotherName(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.chosen = self.fast
+
+    def fast(self, x: Tensor) -> Tensor:
+        return x + 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.chosen(x)
+
+
 class ConstantOfNothing(nn.Module):
     __constants__ = ["k"]
 

@@ -146,6 +146,7 @@ impl Python {
                 .heap
                 .object(*id)
                 .map_or_else(String::new, |it| qualified_name(&it.class)),
+            Value::Function(function) if function.bound.is_some() => "method".into(),
             Value::Function(_) => "function".into(),
             Value::Class(_) => "type".into(),
             Value::Library(_) => "builtin_function_or_method".into(),

@@ -32,14 +32,11 @@ impl Python {
         if let Some((_, global)) = functions.find(|(known, _)| &**known == name) {
             return Ok(ModuleMember::Global(global.clone()));
         }
-        let function = match concrete.bound(name) {
-            Some(function) => Some(function.clone()),
-            None => match self.loader.class_member(&concrete.class, name)?.map(|it| it.kind) {
-                Some(MemberKind::Function(function)) => Some(function),
-                _ => None,
-            },
-        };
-        if let Some(function) = function
+        // The class has to have a method of the name, whatever the object has in its place.
+        let member = self.loader.class_member(&concrete.class, name)?;
+        if let Some(member) = member
+            && let MemberKind::Function(function) = member.kind
+            && let function = concrete.bound(name).cloned().unwrap_or(function)
             && let Some(found) = self.method_of_module(unit, class, &function, name)?
         {
             return Ok(found);

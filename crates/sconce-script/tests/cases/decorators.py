@@ -75,10 +75,13 @@ class Methods(nn.Module):
     def __init__(self):
         super().__init__()
         self.k = 3
-        self.forward = self.fast
+        self.chosen = self.fast
         self.hidden = _says_nothing(_chosen)
 
     def forward(self, x: Tensor) -> Tensor:
+        return self.chosen(x)
+
+    def chosen(self, x: Tensor) -> Tensor:
         return x
 
     @_of_method
