@@ -32,11 +32,10 @@ impl Python {
         if let Some((_, global)) = functions.find(|(known, _)| &**known == name) {
             return Ok(ModuleMember::Global(global.clone()));
         }
-        // The class has to have a method of the name, whatever the object has in its place.
+        // The class's own, whatever the object has in its place.
         let member = self.loader.class_member(&concrete.class, name)?;
         if let Some(member) = member
             && let MemberKind::Function(function) = member.kind
-            && let function = concrete.bound(name).cloned().unwrap_or(function)
             && let Some(found) = self.method_of_module(unit, class, &function, name)?
         {
             return Ok(found);
