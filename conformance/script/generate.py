@@ -34,6 +34,7 @@ those of `../torchscript/cases`, without their decorators. What PyTorch refuses 
 import argparse
 import ast
 import collections
+import inspect
 import json
 import linecache
 import math
@@ -211,7 +212,8 @@ def make(plan):
         pathlib.Path("saved.pt").unlink(missing_ok=True)
         write_json(case)
         return
-    case["torch_sources"] = any("/code/__torch__/torch/" in name for name in names("saved.pt")) or has_layers(module)
+    case["torch_sources"] = (any("/code/__torch__/torch/" in name for name in names("saved.pt")) or has_layers(module)
+                             or is_behind_torch(module))
     calls = plan.calls
     if calls is None:
         calls = calls_by_type(scripted.forward.schema if plan.kind == "module" else scripted.schema, plan.kind == "module")
@@ -233,6 +235,14 @@ def has_layers(item):
         return False
     classes = {base for module in item.modules() for base in type(module).__mro__}
     return any(base.__module__.startswith("torch.nn.modules.") and base is not torch.nn.Module for base in classes)
+
+
+def is_behind_torch(item):
+    """Whether a function of PyTorch's stands before one of the case: places are in PyTorch's files then."""
+    classes = [item] if inspect.isfunction(item) else [type(module) for module in item.modules()]
+    functions = [vars(each).values() if inspect.isclass(each) else [each] for each in classes]
+    files = {each.__code__.co_filename for group in functions for each in group if inspect.isfunction(each)}
+    return any(os.sep + "torch" + os.sep in file for file in files)
 
 
 def names(archive):

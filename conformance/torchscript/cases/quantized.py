@@ -305,3 +305,30 @@ class Packs(nn.Module):
 def quantized_packs():
     """No type of the program names the class of the packed weight."""
     return torch.jit.script(Packs())
+
+
+class OldCalls(nn.Module):
+    """Convolutions as older archives call them; PyTorch writes them anew when it loads a module."""
+
+    def __init__(self):
+        super().__init__()
+        weight = torch.quantize_per_tensor(torch.arange(54.0).reshape(3, 2, 3, 3) / 50 - 0.5, 0.01, 0, torch.qint8)
+        bias = torch.tensor([0.5, -0.25, 0.0])
+        self.packed = torch.ops.quantized.conv2d_prepack(weight, bias, [1, 1], [1, 1], [1, 1], 1)
+
+    def forward(self, x: Tensor, again: bool) -> Tensor:
+        q = torch.quantize_per_tensor(x, 0.02, 3, 13)
+        y = torch.ops.quantized.conv2d(q, self.packed, [1, 1], [1, 1], [1, 1], 1, 0.05, 2)
+        if again:
+            y = torch.ops.quantized.conv2d_relu(q, self.packed, [1, 1], [1, 1], [1, 1], 1, 0.05, 2)
+        new = torch.ops.quantized.conv2d(q, self.packed, 0.05, 2)
+        return y.dequantize() + self.helper(q) + new.dequantize()
+
+    def helper(self, q: Tensor) -> Tensor:
+        return torch.ops.quantized.conv2d(q, self.packed, [1, 1], [1, 1], [1, 1], 1, 0.05, 2).dequantize()
+
+
+@made((image, True))
+def quantized_old_calls():
+    torch.backends.quantized.engine = "fbgemm"
+    return torch.jit.script(OldCalls())

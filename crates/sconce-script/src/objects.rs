@@ -57,9 +57,8 @@ pub(crate) struct Id(u32);
 /// A function as a value.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
+    /// With the variables of the functions around it, where it is defined in one.
     pub(crate) function: PyFunction,
-    /// The variables of the functions around it, where it is defined in one.
-    pub(crate) captured: Arc<[(Arc<str>, Value)]>,
     /// What it is bound to, if it is a method.
     pub(crate) bound: Option<Arc<Value>>,
 }

@@ -13,7 +13,8 @@ use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
 use crate::frontend::Body;
-use crate::interpreter::{Construction, construct};
+use crate::interpreter::{Construction, condition_at_top, construct};
+use crate::library;
 use crate::limits::ScriptLimits;
 use crate::loader::{self, ModuleLoader, PyFunction};
 use crate::module::Modules;
@@ -179,6 +180,7 @@ impl ScriptOptions {
             let message = format!("there is no function or class '{name}' in the file");
             return Err(CompileError::without_range(message));
         };
+        let function = python.as_decorated(&function)?;
         let how = python.decorated(&function)?;
         let tree = tree(&function, function.name(), None, how.body(), false)?;
         Ok(Node::python_def(&tree.def).to_string())
@@ -193,7 +195,7 @@ impl ScriptOptions {
     ) -> Result<(Python, Arc<loader::Module>), Error> {
         let stem = Path::new(filename).file_stem().map(|stem| stem.to_string_lossy());
         let name = self.module_name.as_deref().or(stem.as_deref()).unwrap_or("__main__");
-        let mut loader = ModuleLoader::new(folders);
+        let mut loader = ModuleLoader::new(folders).with_judge(condition_at_top);
         let module = loader.add(loader::Module::parse(name, filename, text, false)?);
         Ok((Python::new(loader, Arc::clone(&module)), module))
     }
@@ -244,9 +246,7 @@ impl ScriptOptions {
         let (heap, value) = construct(loader, module, &what)?;
         match value {
             objects::Value::Module(id) => Ok(Target::Module(heap, id)),
-            objects::Value::Function(function)
-                if function.captured.is_empty() && function.bound.is_none() =>
-            {
+            objects::Value::Function(function) if function.bound.is_none() => {
                 Ok(Target::Function(function.function))
             }
             objects::Value::Class(class) => {
@@ -273,6 +273,8 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
              a context of a function where its inputs can determine which overload to call."
         )));
     }
+    refuse_wrapped(python, function)?;
+    let function = &python.as_decorated(function)?;
     let how = python.decorated(function)?;
     let id = match python.compiled(&mut unit, function, how) {
         Ok(id) => id,
@@ -298,6 +300,25 @@ fn compiled_function(python: &mut Python, function: &PyFunction) -> Result<Scrip
     })))
 }
 
+/// Refuses functions that are objects of their own kind, which PyTorch takes in programs alone, or not at all.
+fn refuse_wrapped(python: &mut Python, function: &PyFunction) -> Result<(), Error> {
+    if python.is_cached(function)? {
+        return Err(CompileError::without_range(
+            "Can't get source for <class 'functools._lru_cache_wrapper'>. TorchScript requires source access in \
+             order to carry out compilation, make sure original .py files are available.",
+        ));
+    }
+    for decorator in &function.def.decorator_list {
+        let name = python.loader.decorator(&function.module, decorator)?;
+        if library::wrapper(&name).is_some_and(|wrapper| wrapper.refuses) {
+            return Err(CompileError::without_range(
+                "TorchScript error: @autocast() decorator is not supported in script mode",
+            ));
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {
     let class = heap.module(id).map(|object| object.class.clone());
     python.modules = Modules::new(heap);
@@ -306,7 +327,7 @@ pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result
     let name = class.as_ref().map_or("", |class| class.name()).to_owned();
     let (mut tree, mut schema, graph) = (TreeOf::Nothing, None, OnceLock::new());
     if let (Some(class), Some(forward)) = (class, unit.find_method(made.class, "forward")) {
-        let def = python.tree_of_module_method(&class, "forward")?.def;
+        let def = python.tree_of_compiled_method(made.class, &class, "forward")?.def;
         let compiled = unit.function(forward);
         if let Some(compiled_graph) = &compiled.graph {
             tree = TreeOf::Method(def);
@@ -326,6 +347,11 @@ impl Scripted {
     /// The name of the function, or of the module's class.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Whether it is a function, and no module.
+    pub fn is_function(&self) -> bool {
+        matches!(self.0.tree, TreeOf::Function(..))
     }
 
     /// What the function takes and gives, defaults included; of a module its `forward`, if it has

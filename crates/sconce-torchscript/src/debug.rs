@@ -13,6 +13,9 @@ use sconce_syntax::{Origin, Range, Source, SourceRange};
 
 use crate::opcodes::{Opcodes, op};
 
+/// What sources that PyTorch writes itself are called.
+const WRITTEN: &str = "<string>";
+
 /// What a pickle with a table of strings begins with.
 const WITH_TABLE: &str = "FORMAT_WITH_STRING_TABLE";
 
@@ -145,8 +148,11 @@ fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
 #[derive(Default)]
 pub(crate) struct DebugWriter {
     tags: FxHashMap<(u32, u32, u32), u32>,
-    /// The number of each source met; two of the same text and place are one.
+    /// The number of each source met; two of the same text and place are one, but for those that stay apart.
     sources: FxHashMap<Content, u32>,
+    /// Sources that are themselves alone, by where they are in memory: what was read from debug records, and what
+    /// PyTorch writes and parses each time anew.
+    apart: FxHashMap<usize, Arc<Source>>,
     /// The numbers by where a source is in memory.
     numbers: FxHashMap<usize, u32>,
     /// Sources met, kept so that no other takes their place in memory.
@@ -183,7 +189,16 @@ impl DebugWriter {
         let nowhere = Arc::new(Source::new("").with_filename(""));
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range = range.map(|range| range.original().unwrap_or(range));
+            let range = range.map(|range| {
+                let original = range.original();
+                let is_apart = original.is_some() || range.source.filename() == Some(WRITTEN);
+                let range = original.unwrap_or(range);
+                if is_apart {
+                    let key = Arc::as_ptr(&range.source) as usize;
+                    self.apart.entry(key).or_insert_with(|| Arc::clone(&range.source));
+                }
+                range
+            });
             // What came from nowhere has one source in a file, however it got there: so that what is
             // written does not depend on how often it was written before.
             let range = range.map(|range| match is_nowhere(&range.source) {
@@ -207,7 +222,10 @@ impl DebugWriter {
             if !self.numbers.contains_key(&key) {
                 // Zero is what has no source. Kept even if another is like it: it has a place, too.
                 let next = self.kept.len() as u32 + 1;
-                let number = *self.sources.entry(Content(Arc::clone(source))).or_insert(next);
+                let number = match self.apart.contains_key(&key) {
+                    true => next,
+                    false => *self.sources.entry(Content(Arc::clone(source))).or_insert(next),
+                };
                 self.numbers.insert(key, number);
                 self.kept.push(Arc::clone(source));
             }

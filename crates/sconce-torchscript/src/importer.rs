@@ -23,7 +23,7 @@ use sconce_syntax::{Source, SourceRange, parse_expression, parse_module};
 
 use crate::constant_expressions::literal;
 use crate::debug::DebugRecords;
-use crate::{Error, custom_classes, legacy_types};
+use crate::{Error, custom_classes, legacy_types, quantized_convolutions};
 
 type CompileError = sconce_compiler::Error;
 
@@ -203,7 +203,12 @@ impl Program {
         };
         let schema = Arc::clone(&function.schema);
         let options = Options::default();
-        let graph = compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
+        let of_module = function.class.is_some_and(|class| self.unit.class(class).is_module);
+        let mut graph =
+            compile(&mut self.unit, &mut self.importer, &definition, &schema, &options)?;
+        if of_module {
+            quantized_convolutions::rewrite(&mut graph);
+        }
         let graph = Arc::new(graph);
         self.unit.function_mut(id).graph = Some(Arc::clone(&graph));
         Ok(graph)

@@ -21,6 +21,7 @@ mod module;
 mod names;
 mod opcodes;
 mod pickler;
+mod quantized_convolutions;
 mod save;
 mod unpickle;
 mod values;

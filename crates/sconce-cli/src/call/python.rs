@@ -89,8 +89,9 @@ pub fn runnable(
     match complete(&input.file, options, limits, say)? {
         Some(scripted) => {
             let module = scripted.module().clone();
-            Ok(match (scripted.graph(), scripted.schema()) {
-                (Some(_), Some(schema)) => Callable::Function(module, callable::defaults(schema)),
+            Ok(match (scripted.is_function(), scripted.schema()) {
+                // A module's own `forward` knows its defaults.
+                (true, Some(schema)) => Callable::Function(module, callable::defaults(schema)),
                 _ => Callable::Module(module),
             })
         }

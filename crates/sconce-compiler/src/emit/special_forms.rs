@@ -8,7 +8,7 @@ use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind, Ident, Keyword};
 
 use super::Emitter;
-use super::sugared::{SpecialForm, Sugared};
+use super::sugared::{SliceObject, SpecialForm, Sugared};
 use super::type_hints::Container;
 use crate::Error;
 use crate::emit::matching::{self, ArgumentValue};
@@ -157,6 +157,7 @@ impl Emitter<'_> {
                 let values = self.values(args, true)?;
                 Ok(Sugared::Range(self.counter(at, &values, None)?))
             }
+            SpecialForm::Slice => self.slice_object(call).map(Sugared::Slice),
             SpecialForm::Enumerate => self.enumerate(call),
             SpecialForm::Zip => {
                 if args.is_empty() {
@@ -181,6 +182,30 @@ impl Emitter<'_> {
             SpecialForm::Fork => self.fork(call, Prim::ForkClosure, "fork"),
             SpecialForm::Awaitable => self.fork(call, Prim::AwaitableClosure, "awaitable"),
         }
+    }
+
+    /// `slice(start, stop, step)`: what is left out or `None` is a number at once.
+    fn slice_object(&mut self, call: CallSyntax<'_>) -> Result<SliceObject, Error> {
+        if !call.keywords.is_empty() {
+            let message = "Slice does not accept any keyword arguments";
+            return Err(self.error(call.callee.range, message));
+        }
+        let values = self.values(call.args, true)?;
+        let (start, stop, step) = match *values.as_slice() {
+            [stop] => (None, Some(stop), None),
+            [start, stop] => (Some(start), Some(stop), None),
+            [start, stop, step] => (Some(start), Some(stop), Some(step)),
+            _ => {
+                let count = values.len();
+                let message = format!("slice accepts exactly 1, 2 or 3 arguments, got: {count}");
+                return Err(self.error(call.callee.range, message));
+            }
+        };
+        let mut part = |given: Option<ValueId>, default| match given {
+            Some(value) if *self.graph.ty(value) != Type::None => value,
+            _ => self.int(default, call.callee.range),
+        };
+        Ok(SliceObject { start: part(start, 0), stop: part(stop, i64::MAX), step: part(step, 1) })
     }
 
     fn annotate(&mut self, at: Range, ty: &Expr, value: &Expr) -> Result<ValueId, Error> {

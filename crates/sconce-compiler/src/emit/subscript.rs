@@ -7,7 +7,7 @@ use sconce_syntax::Range;
 use sconce_syntax::ast::{Expr, ExprKind};
 
 use super::Emitter;
-use super::sugared::Sugared;
+use super::sugared::{SliceObject, Sugared};
 use crate::Error;
 use crate::emit::matching::{ArgumentValue, Arguments, Keyword, convertible_to_list};
 
@@ -23,6 +23,15 @@ struct Slice {
 struct Index {
     dim: i64,
     value: Option<ValueId>,
+    /// The slice that it is, where that has a name.
+    object: Option<SliceObject>,
+}
+
+impl From<SliceObject> for Slice {
+    fn from(object: SliceObject) -> Self {
+        let SliceObject { start, stop, step } = object;
+        Self { start: Some(start), stop: Some(stop), step: Some(step) }
+    }
 }
 
 impl Emitter<'_> {
@@ -53,6 +62,11 @@ impl Emitter<'_> {
         }
         let value = self.as_value(sugared.clone(), container.range)?;
         let index = self.sugared(index, None)?;
+        if let Sugared::Slice(object) = index {
+            let at = container.range;
+            let dim = self.is_tensor(value).then(|| self.int(0, at));
+            return self.slice(at, value, dim, object.into()).map(Sugared::Simple);
+        }
         let index = self.as_value(index, container.range)?;
         if matches!(self.graph.ty(value), Type::Tuple(_)) {
             return self.index_tuple(at, value, index).map(Sugared::Simple);
@@ -199,7 +213,7 @@ impl Emitter<'_> {
         tensor: ValueId,
         indices: &[Expr],
     ) -> Result<(ValueId, Vec<ValueId>), Error> {
-        let mut found = vec![Index { dim: 0, value: None }; indices.len()];
+        let mut found = vec![Index { dim: 0, value: None, object: None }; indices.len()];
         let is_dots = |index: &Expr| matches!(index.kind, ExprKind::Dots);
         let dots = indices.iter().position(is_dots).unwrap_or(indices.len());
         let mut dim = 0;
@@ -227,10 +241,12 @@ impl Emitter<'_> {
 
     fn look_at_index(&mut self, at: Range, index: &Expr, dim: i64) -> Result<Index, Error> {
         if let ExprKind::Slice { .. } = index.kind {
-            return Ok(Index { dim, value: None });
+            return Ok(Index { dim, value: None, object: None });
         }
         // PyTorch emits it twice: to see whether it is a slice object, and for its value.
-        self.sugared(index, None)?;
+        if let Sugared::Slice(object) = self.sugared(index, None)? {
+            return Ok(Index { dim, value: None, object: Some(object) });
+        }
         let mut value = self.expression(index, None)?;
         if matches!(self.graph.ty(value), Type::List(_)) {
             const LONG: i64 = 4;
@@ -252,7 +268,7 @@ impl Emitter<'_> {
             );
             return Err(self.error(at, message));
         }
-        Ok(Index { dim, value: Some(value) })
+        Ok(Index { dim, value: Some(value), object: None })
     }
 
     /// How far an index moves the dimension that the next one applies to.
@@ -283,6 +299,10 @@ impl Emitter<'_> {
         tensors: &mut Vec<Option<ValueId>>,
     ) -> Result<ValueId, Error> {
         let Some(value) = index.value else {
+            if let Some(object) = index.object {
+                let dim = self.int(index.dim, at);
+                return self.slice(at, sliced, Some(dim), object.into());
+            }
             if let ExprKind::Slice { .. } = expression.kind {
                 let dim = self.int(index.dim, at);
                 let slice = self.slice_parts(expression)?;

@@ -21,6 +21,14 @@ pub(crate) struct Counter {
     pub(super) fixed: Option<usize>,
 }
 
+/// `slice(…)`
+#[derive(Clone, Copy)]
+pub(crate) struct SliceObject {
+    pub(super) start: ValueId,
+    pub(super) stop: ValueId,
+    pub(super) step: ValueId,
+}
+
 /// Iterables that are gone through together.
 pub(crate) struct Tree {
     pub(super) children: Vec<Sugared>,
@@ -66,6 +74,8 @@ pub(crate) enum Sugared {
     Enum(Type),
     /// `range(…)`
     Range(Counter),
+    /// `slice(…)`
+    Slice(SliceObject),
     /// `zip(…)`, `enumerate(…)`
     Tree(Arc<Tree>),
     /// A tuple whose elements need not be values.
@@ -125,6 +135,7 @@ pub(crate) enum SpecialForm {
     Isinstance,
     List,
     Range,
+    Slice,
     ToList,
     Tuple,
     UncheckedCast,
@@ -148,6 +159,7 @@ impl SpecialForm {
             Self::Isinstance => "isinstance",
             Self::List => "list",
             Self::Range => "range",
+            Self::Slice => "slice",
             Self::ToList => "tolist",
             Self::Tuple => "TupleConstruct",
             Self::UncheckedCast => "unchecked_cast",
@@ -186,6 +198,7 @@ impl Sugared {
             Self::NamedTuple(_) => "NamedTupleConstructor",
             Self::Enum(_) => "EnumClass",
             Self::Range(_) => "range",
+            Self::Slice(_) => "Python slice value",
             Self::Tree(_) => "iterabletree",
             Self::Tuple(_) => "Tuple",
             Self::Closure(_) => "closure",
@@ -237,6 +250,7 @@ impl Sugared {
             "bin" => builtin("aten::bin"),
             "pow" => builtin("aten::pow"),
             "range" => Self::SpecialForm(SpecialForm::Range),
+            "slice" => Self::SpecialForm(SpecialForm::Slice),
             "zip" => Self::SpecialForm(SpecialForm::Zip),
             "enumerate" => Self::SpecialForm(SpecialForm::Enumerate),
             "rangelist" => builtin("prim::rangelist"),

@@ -6,6 +6,7 @@ use super::control_flow::{Outcome, Stop, refuse};
 use super::libraries::DATA_CLASS_INIT;
 use super::value::{Cell, Class, ClassKind, Code, Id, Partial, Value};
 use super::{Interpreter, builtins};
+use crate::library;
 use crate::loader::Object;
 
 impl Interpreter<'_> {
@@ -176,6 +177,14 @@ impl Interpreter<'_> {
     }
 
     fn plain_attribute(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
+        let library = match value {
+            Value::Namespace(module) => &*module.name,
+            Value::Library(base) => &**base,
+            _ => "",
+        };
+        if library::has_attribute(library, name) == Some(false) {
+            return Ok(None);
+        }
         match value {
             Value::Namespace(module) => {
                 if self.namespace(module).is_some() {
@@ -193,7 +202,7 @@ impl Interpreter<'_> {
                     Some(object) => self.object(object).map(Some),
                     None if self.execution.is_some() => {
                         let what = format!("{}.{name}", module.name);
-                        let kind = crate::library::kind(&what);
+                        let kind = library::kind(&what);
                         self.new_unknown(&what, None, kind, true).map(Some)
                     }
                     None => Ok(None),
@@ -330,7 +339,8 @@ impl Interpreter<'_> {
             "__str__",
             "__init_subclass__",
         ];
-        if !OF_OBJECT.contains(&name) {
+        let is_of_tuple = name == "__getitem__" && self.arena.tuple(value).is_some();
+        if !OF_OBJECT.contains(&name) && !is_of_tuple {
             return None;
         }
         let function = Value::library(&format!("builtins.object.{name}"));
@@ -590,6 +600,15 @@ impl Interpreter<'_> {
         }
     }
 
+    /// The class of a file that a value is an object of.
+    pub(super) fn own_class(&self, value: &Value) -> Option<Id> {
+        match self.arena.cell(value)? {
+            Cell::Instance(instance) => Some(instance.class),
+            Cell::Tuple(tuple) => tuple.class,
+            _ => None,
+        }
+    }
+
     /// The class of a value: `type(value)`.
     pub(super) fn class_of(&self, value: &Value) -> Value {
         match self.arena.cell(value) {
@@ -624,6 +643,7 @@ impl Interpreter<'_> {
             Value::Ellipsis => "ellipsis",
             Value::Bool(_) => "bool",
             Value::Int(_) => "int",
+            Value::NumpyInt(_) => "int64",
             Value::Float(_) => "float",
             Value::Complex(..) => "complex",
             Value::Str(_) => "str",

@@ -704,6 +704,10 @@ impl Interpreter<'_> {
                 Ok(Value::None)
             }
             "__new__" => self.plain_object(&value, given.rest(), given.named()),
+            "__getitem__" => {
+                let index = self.needed(&mut given, 1, "index")?;
+                self.plain_item(&value, &index)
+            }
             "__setattr__" => {
                 let attribute = self.needed(&mut given, 1, "name")?;
                 let attribute = self.string(&attribute)?;

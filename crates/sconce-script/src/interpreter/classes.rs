@@ -153,6 +153,7 @@ impl Interpreter<'_> {
             "enum.Enum" | "enum.IntEnum" | "enum.StrEnum" | "enum.Flag" | "enum.IntFlag" => {
                 Ok(ClassKind::Enum)
             }
+            "builtins.tuple" => Ok(ClassKind::Tuple),
             name if PLAIN_BASES.contains(&name)
                 || MIXED_IN.contains(&name)
                 || self.is_library_exception(name) =>
@@ -431,7 +432,20 @@ impl Interpreter<'_> {
                 };
                 return self.raise("ValueError", format!("{shown} is not a valid {name}"));
             }
-            ClassKind::DataClass(_) | ClassKind::Plain => {}
+            ClassKind::Tuple if self.member(id, "__new__").is_none() => {
+                let items = match args.first() {
+                    Some(items) => self.iterate(&items.clone())?,
+                    None => Vec::new(),
+                };
+                self.spend_items(items.len())?;
+                let made = self.new_cell(Cell::Tuple(Tuple { items, class: Some(id) }))?;
+                if let Some(init) = init {
+                    args.insert(0, made.clone());
+                    self.nested(|this| this.call(&init, args, keywords))?;
+                }
+                return Ok(made);
+            }
+            ClassKind::DataClass(_) | ClassKind::Plain | ClassKind::Tuple => {}
         }
         if let Some(new) = self.member(id, "__new__") {
             let own = std::iter::once(Value::Ref(id)).chain(args.iter().cloned()).collect();
@@ -480,6 +494,14 @@ impl Interpreter<'_> {
         let (Value::Ref(id), Some(_)) = (class, self.arena.class(class)) else {
             return refuse("object.__new__() of this is not supported here");
         };
+        if matches!(self.arena.class(class), Some(Class { kind: ClassKind::Tuple, .. })) {
+            let items = match args.first() {
+                Some(items) => self.iterate(items)?,
+                None => Vec::new(),
+            };
+            self.spend_items(items.len())?;
+            return self.new_cell(Cell::Tuple(Tuple { items, class: Some(*id) }));
+        }
         if !matches!(
             self.arena.class(class),
             Some(Class { kind: ClassKind::Plain | ClassKind::DataClass(_) | ClassKind::Enum, .. })

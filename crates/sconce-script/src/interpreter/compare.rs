@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         Ok(match value {
             Value::None => false,
             Value::Bool(value) => *value,
-            Value::Int(value) => *value != 0,
+            Value::Int(value) | Value::NumpyInt(value) => *value != 0,
             Value::Float(value) => *value != 0.0,
             Value::Complex(re, im) => *re != 0.0 || *im != 0.0,
             Value::Str(text) => !text.is_empty(),
@@ -117,8 +117,12 @@ impl Interpreter<'_> {
                 let (left, right) = (left.clone(), right.clone());
                 self.all_equal(&left, &right).map(Value::Bool)
             }
-            (Cell::Tuple(left), Cell::Tuple(right)) => {
-                let (left, right) = (left.items.clone(), right.items.clone());
+            (Cell::Tuple(one), Cell::Tuple(other)) => {
+                let (one, other) = (one.items.clone(), other.items.clone());
+                if let Some(result) = self.own_comparison("__eq__", left, right)? {
+                    return Ok(result);
+                }
+                let (left, right) = (one, other);
                 self.all_equal(&left, &right).map(Value::Bool)
             }
             (Cell::Dict(left), Cell::Dict(right)) => {
@@ -162,8 +166,7 @@ impl Interpreter<'_> {
         left: &Value,
         right: &Value,
     ) -> Outcome<Option<Value>> {
-        let Some(instance) = self.arena.instance(left) else { return Ok(None) };
-        let class = instance.class;
+        let Some(class) = self.own_class(left) else { return Ok(None) };
         if let Some(method) = self.member(class, name) {
             let result = self.call(&method, vec![left.clone(), right.clone()], Vec::new())?;
             return Ok((!matches!(result, Value::NotImplemented)).then_some(result));
@@ -237,6 +240,9 @@ impl Interpreter<'_> {
         };
         if self.arena.tensor(left).is_some() || self.arena.tensor(right).is_some() {
             return self.tensor_binary(symbol, left, right);
+        }
+        if let Some((left, right)) = self.as_versions(left, right)? {
+            return self.nested(|this| this.compare(op, &left, &right));
         }
         let (name, mirrored) = match op {
             CmpOp::Lt => ("__lt__", "__gt__"),
@@ -375,7 +381,7 @@ impl Interpreter<'_> {
         Ok(match value {
             Value::None => Key::None,
             Value::Bool(value) => Key::Int(i64::from(*value)),
-            Value::Int(value) => Key::Int(*value),
+            Value::Int(value) | Value::NumpyInt(value) => Key::Int(*value),
             Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
                 Key::Int(*value as i64)
             }
@@ -475,6 +481,9 @@ impl Interpreter<'_> {
         let short = name.rsplit('.').next().unwrap_or_default();
         let is_sequence = matches!(cell, Some(Cell::List(_) | Cell::Tuple(_) | Cell::Range(..)));
         Ok(match name {
+            "numpy.int64" | "numpy.integer" | "numpy.number" => {
+                matches!(value, Value::NumpyInt(_))
+            }
             "builtins.int" => matches!(value, Value::Int(_) | Value::Bool(_)),
             "numbers.Number" | "numbers.Real" => value.as_float().is_some(),
             "numbers.Integral" => value.as_int().is_some(),
@@ -541,7 +550,7 @@ impl Interpreter<'_> {
     }
 
     fn has_own(&self, value: &Value, name: &str) -> bool {
-        self.arena.instance(value).is_some_and(|own| self.member(own.class, name).is_some())
+        self.own_class(value).is_some_and(|class| self.member(class, name).is_some())
     }
 
     /// `callable(value)`

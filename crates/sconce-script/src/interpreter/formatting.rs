@@ -19,8 +19,8 @@ impl Interpreter<'_> {
         if self.is_exception(value) {
             return Ok(self.text_of_exception(value));
         }
-        if let Some(instance) = self.arena.instance(value)
-            && let Some(method) = self.member(instance.class, "__str__")
+        if let Some(class) = self.own_class(value)
+            && let Some(method) = self.member(class, "__str__")
         {
             let text = self.call(&method, vec![value.clone()], Vec::new())?;
             return Ok(self.string(&text)?.to_string());
@@ -45,7 +45,7 @@ impl Interpreter<'_> {
                 Value::None => "None".to_owned(),
                 Value::Bool(true) => "True".to_owned(),
                 Value::Bool(false) => "False".to_owned(),
-                Value::Int(value) => value.to_string(),
+                Value::Int(value) | Value::NumpyInt(value) => value.to_string(),
                 Value::Float(value) => float_text(*value),
                 Value::Complex(re, im) => format!("({}+{}j)", float_text(*re), float_text(*im)),
                 Value::Str(text) => quoted(text),

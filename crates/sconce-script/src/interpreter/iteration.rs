@@ -183,6 +183,18 @@ impl Interpreter<'_> {
             }
             _ => {}
         }
+        if self.arena.tuple(base).is_some()
+            && let Some(class) = self.own_class(base)
+            && let Some(method) = self.member(class, "__getitem__")
+        {
+            let args = vec![base.clone(), index.clone()];
+            return self.nested(|this| this.call(&method, args, Vec::new()));
+        }
+        self.plain_item(base, index)
+    }
+
+    /// The same, whatever a class derived from `tuple` says.
+    pub(super) fn plain_item(&mut self, base: &Value, index: &Value) -> Outcome<Value> {
         match self.arena.cell(base) {
             Some(Cell::List(items)) => {
                 let index = self.index(index, items.len(), "list")?;

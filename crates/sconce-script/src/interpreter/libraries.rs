@@ -17,6 +17,7 @@ pub(super) const DATA_CLASS_INIT: &str = "dataclasses.__init__";
 const INERT: &[&str] = &[
     "sconce.inert",
     "abc.abstractmethod",
+    "contextlib.contextmanager",
     "contextlib.nullcontext",
     "functools.cache",
     "functools.lru_cache",
@@ -97,6 +98,9 @@ impl Interpreter<'_> {
         Ok(match (base, name) {
             ("builtins.object" | "builtins.type" | "builtins.dict" | "itertools.chain", _) => {
                 Some(Some(Value::library(&format!("{base}.{name}"))))
+            }
+            ("builtins.tuple", "__new__" | "__getitem__") => {
+                Some(Some(Value::library(&format!("builtins.object.{name}"))))
             }
             (_, "__dict__" | "__wrapped__" | "__version_info__") => Some(None),
             ("re", _) => execution::regex_flag(name).map(|flag| Some(Value::Int(flag))),
@@ -204,6 +208,27 @@ impl Interpreter<'_> {
                 drop((given.rest(), given.named()));
                 self.module_on_path(&name)?
             }
+            "importlib.util.find_spec" => {
+                let name = self.needed(given, 0, "name")?;
+                given.take(1, "package");
+                let name = self.string(&name)?;
+                match self.loader.is_installed(&name) {
+                    true => Value::library("importlib.machinery.ModuleSpec()"),
+                    false => Value::None,
+                }
+            }
+            "torch.finfo" | "torch.iinfo" => {
+                let dtype = match given.take(0, "type") {
+                    Some(dtype) => self.text(&dtype)?,
+                    None => "torch.float32".to_owned(),
+                };
+                let short = name.trim_start_matches("torch.");
+                let Some(class) = self.loader.defined("sconce.dtypes", short)? else {
+                    return refuse("the limits of dtypes are not known here");
+                };
+                let class = self.object(class)?;
+                self.call(&class, vec![Value::str(dtype)], Vec::new())?
+            }
             "keyword.iskeyword" => {
                 let text = self.needed(given, 0, "s")?;
                 let is_keyword = |text: &str| KEYWORDS.split(' ').any(|known| known == text);
@@ -237,6 +262,10 @@ impl Interpreter<'_> {
                 self.new_cell(Cell::Partial(Partial::new(function, args, Vec::new())))?
             }
             "sconce.referent" => self.needed(given, 0, "object")?,
+            "torch.jit.annotate" | "torch._jit_internal.annotate" => {
+                drop(given.take(0, "the_type"));
+                self.needed(given, 1, "the_value")?
+            }
             "torch.typename" => {
                 let value = self.needed(given, 0, "obj")?;
                 Value::Str(self.type_name(&value))
@@ -322,10 +351,17 @@ impl Interpreter<'_> {
             "math.prod" | "numpy.prod" => {
                 let items = self.needed(given, 0, "iterable")?;
                 let mut total = given.take(1, "start").unwrap_or(Value::Int(1));
-                for item in self.iterate(&items)? {
+                let items = match items.as_int() {
+                    Some(_) => vec![items],
+                    None => self.iterate(&items)?,
+                };
+                for item in items {
                     total = self.binary(ruff_python_ast::Operator::Mult, &total, &item)?;
                 }
-                total
+                match total {
+                    Value::Int(value) if name == "numpy.prod" => Value::NumpyInt(value),
+                    other => other,
+                }
             }
             "math.comb" => {
                 let (n, k) = (self.needed(given, 0, "n")?, self.needed(given, 1, "k")?);
@@ -341,6 +377,14 @@ impl Interpreter<'_> {
             "math.sqrt" | "numpy.sqrt" | "math.log2" | "math.fsum" | "math.isclose"
             | "math.trunc" | "math.dist" | "numpy.log" | "numpy.exp" => {
                 self.call_math(name, given)?
+            }
+            "numpy.int64" => {
+                let value = self.needed(given, 0, "value")?;
+                Value::NumpyInt(self.int(&value)?)
+            }
+            "numpy.float64" => {
+                let value = self.needed(given, 0, "x")?;
+                self.float_from(&value)?
             }
             "numpy.ones" | "numpy.zeros" => {
                 let shape = self.needed(given, 0, "shape")?;

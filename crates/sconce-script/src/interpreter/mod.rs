@@ -32,6 +32,7 @@ mod tests;
 mod to_objects;
 mod top_level;
 mod value;
+mod versions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,7 +52,9 @@ use crate::objects;
 
 use control_flow::{Outcome, refuse};
 pub(crate) use execution::{Hubconf, Made, MadeObject};
-pub(crate) use top_level::{TopLevel, decorated_at_top, expression_at_top, name_at_top};
+pub(crate) use top_level::{
+    TopLevel, condition_at_top, decorated_at_top, expression_at_top, name_at_top,
+};
 
 use value::{Arena, Attributes, Cell, Id, Value};
 

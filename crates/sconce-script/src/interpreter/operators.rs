@@ -64,8 +64,8 @@ impl Interpreter<'_> {
             };
             return result.map_or_else(|| refuse(TOO_LARGE), |value| Ok(Value::Int(value)));
         }
-        if let Some(instance) = self.arena.instance(operand)
-            && let Some(method) = self.member(instance.class, method)
+        if let Some(class) = self.own_class(operand)
+            && let Some(method) = self.member(class, method)
         {
             return self.call(&method, vec![operand.clone()], Vec::new());
         }
@@ -85,9 +85,9 @@ impl Interpreter<'_> {
         if self.arena.tensor(left).is_some() {
             return self.tensor_in_place(symbol, left, right);
         }
-        if let Some(instance) = self.arena.instance(left) {
+        if let Some(class) = self.own_class(left) {
             let in_place = format!("__i{}", method.trim_start_matches("__"));
-            if let Some(method) = self.member(instance.class, &in_place) {
+            if let Some(method) = self.member(class, &in_place) {
                 return self.call(&method, vec![left.clone(), right.clone()], Vec::new());
             }
         }
@@ -140,7 +140,12 @@ impl Interpreter<'_> {
         }
         if let (Some(one), Some(other)) = (left.as_int(), right.as_int()) {
             let both = matches!((left, right), (Value::Bool(_), Value::Bool(_)));
-            return self.ints(op, one, other, both);
+            let is_numpy =
+                matches!(left, Value::NumpyInt(_)) || matches!(right, Value::NumpyInt(_));
+            return Ok(match self.ints(op, one, other, both)? {
+                Value::Int(value) if is_numpy => Value::NumpyInt(value),
+                other => other,
+            });
         }
         if let (Some(one), Some(other)) = (left.as_float(), right.as_float()) {
             return self.floats(op, symbol, one, other);
@@ -148,18 +153,18 @@ impl Interpreter<'_> {
         if let Some(result) = complex(op, left, right) {
             return Ok(result);
         }
-        if let Some(result) = self.sequences(op, left, right)? {
-            return Ok(result);
-        }
         for (own, other, method) in [(left, right, method), (right, left, reflected)] {
-            if let Some(instance) = self.arena.instance(own)
-                && let Some(method) = self.member(instance.class, method)
+            if let Some(class) = self.own_class(own)
+                && let Some(method) = self.member(class, method)
             {
                 let result = self.call(&method, vec![own.clone(), other.clone()], Vec::new())?;
                 if !matches!(result, Value::NotImplemented) {
                     return Ok(result);
                 }
             }
+        }
+        if let Some(result) = self.sequences(op, left, right)? {
+            return Ok(result);
         }
         // `int | None` as the second argument of isinstance.
         let is_type = |this: &Self, value: &Value| {

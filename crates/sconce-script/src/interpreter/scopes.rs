@@ -54,6 +54,7 @@ impl Interpreter<'_> {
             "__name__" => return Ok(Some(Value::Str(Arc::clone(&module.name)))),
             "NotImplemented" => return Ok(Some(Value::NotImplemented)),
             "__import__" => return Ok(Some(Value::library("builtins.__import__"))),
+            "__debug__" => return Ok(Some(Value::Bool(true))),
             "__file__" => return Ok(Some(Value::str("<file>"))),
             _ => {}
         }
@@ -162,6 +163,7 @@ impl Interpreter<'_> {
                 Ok(value)
             }
             Object::Library(name) => self.library_value(&name),
+            Object::Opaque(what) => refuse(format!("a value of type '{what}' is not known here")),
         }
     }
 
@@ -189,7 +191,7 @@ impl Interpreter<'_> {
             Some(Global::Constant(Constant::Float(value))) => Value::Float(value),
             Some(Global::Constant(Constant::Bool(value))) => Value::Bool(value),
             _ => match name {
-                "torch.__version__" => Value::str("2.15.0"),
+                "torch.__version__" => Value::Str(library::torch_version()),
                 "numpy.pi" => Value::Float(std::f64::consts::PI),
                 "numpy.inf" => Value::Float(f64::INFINITY),
                 "sys.version_info" => {

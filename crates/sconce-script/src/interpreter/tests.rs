@@ -107,12 +107,11 @@ impl Printer<'_> {
             ObjectValue::Enum(class, name) => format!("{}.{name}", class.name()),
             ObjectValue::Function(function) => {
                 let bound = if function.bound.is_some() { "method" } else { "function" };
-                let captured: Vec<String> = function
-                    .captured
-                    .iter()
-                    .map(|(name, value)| format!("{name}={}", self.show(value, level)))
-                    .collect();
-                format!("<{bound} {}({})>", function.function.name(), captured.join(", "))
+                let names = function.function.module.names().join(", ");
+                match function.function.module.origin() {
+                    Some(_) => format!("<{bound} {}({names})>", function.function.name()),
+                    None => format!("<{bound} {}()>", function.function.name()),
+                }
             }
             ObjectValue::Class(class) => format!("<class {}>", class.name()),
             ObjectValue::Library(name) => format!("<{name}>"),
@@ -306,7 +305,28 @@ fn programs_run_as_python_runs_them() {
         (
             "def outer(k):\n    def inner(x):\n        return x * k\n    return inner\n",
             "outer(3)",
-            "<function inner(k=3)>",
+            "<function inner(k)>",
+        ),
+        (
+            "from packaging import version\na, b = version.parse('1.10.0.dev3'), version.parse('1.9')\n",
+            "a > b, a < version.Version('1.10'), str(a), a.release, a.is_prerelease, torch.__version__ > '2.9', torch.__version__ >= (2, 15)",
+            "(True, True, '1.10.0.dev3', (1, 10, 0), True, True, True)",
+        ),
+        (
+            "import inspect, functools\ndef f(a, *b, c=1, **d): pass\n@functools.wraps(f)\ndef g(x, y=2): pass\n",
+            "list(inspect.getfullargspec(f))[:6], inspect.getfullargspec(g).defaults",
+            "([['a'], 'b', 'd', None, ['c'], {'c': 1}], (2))",
+        ),
+        (
+            "class S(tuple):\n    def __new__(cls, items):\n        return super().__new__(cls, [i + 1 for i in items])\n\
+             \x20   def __add__(self, other): return S([*self, *other])\n    def __getitem__(self, at): return super().__getitem__(at) * 2\n",
+            "S([1]) + (5,), S([3])[0], isinstance(S([]), S), len(S([1, 2]))",
+            "(S(3, 6), 8, True, 2)",
+        ),
+        (
+            "import numpy as np\n",
+            "int(np.prod([2, 3])), np.prod((2, 3)) * 2, np.prod([1.5, 2]), hasattr(torch, 'relu'), hasattr(torch, 'nothing'), torch.finfo(torch.float16).max",
+            "(6, <numpy.int64>, 3.0, True, False, 65504.0)",
         ),
     ];
     for (text, expression, expected) in cases {

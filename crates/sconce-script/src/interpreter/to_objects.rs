@@ -49,6 +49,7 @@ impl Interpreter<'_> {
             Value::None => ObjectValue::None,
             Value::Bool(value) => ObjectValue::Bool(*value),
             Value::Int(value) => ObjectValue::Int(*value),
+            Value::NumpyInt(_) => ObjectValue::Opaque("numpy.int64".into()),
             Value::Float(value) => ObjectValue::Float(*value),
             Value::Complex(re, im) => ObjectValue::Complex(*re, *im),
             Value::Str(text) => ObjectValue::Str(text.clone()),
@@ -117,13 +118,13 @@ impl Interpreter<'_> {
             Cell::Tensor(_) => self.lowered_tensor(to, id)?,
             Cell::Instance(_) => self.lowered_instance(to, id)?,
             Cell::Class(class) => ObjectValue::Class(class.source.clone()),
-            Cell::Function(function) => {
-                let (code, scope) = (function.code.clone(), function.scope);
-                match code {
-                    Code::Lambda(..) => ObjectValue::Opaque("<lambda>".into()),
-                    Code::Def(function) => self.lowered_function(to, id, function, scope)?,
+            Cell::Function(function) => match (&function.code, self.seen_function(&value, 0)) {
+                (Code::Lambda(..), _) => ObjectValue::Opaque("<lambda>".into()),
+                (_, Some(function)) => {
+                    ObjectValue::Function(objects::Function { function, bound: None })
                 }
-            }
+                (_, None) => ObjectValue::Opaque(self.type_name(&value)),
+            },
             Cell::Method(receiver, function) => {
                 let (receiver, function) = (receiver.clone(), function.clone());
                 match self.lowered(to, &function)? {
@@ -140,33 +141,6 @@ impl Interpreter<'_> {
             }
             _ => ObjectValue::Opaque(self.type_name(&value)),
         })
-    }
-
-    fn lowered_function(
-        &mut self,
-        to: &mut Lowering,
-        id: Id,
-        function: crate::loader::PyFunction,
-        scope: Option<Id>,
-    ) -> Outcome<objects::Value> {
-        let mut captured = Vec::new();
-        // One that captures itself finds itself by its name.
-        if scope.is_some() && to.open.insert(id) {
-            for name in free_names(&function.module.whole(&function.def)) {
-                let mut at = scope;
-                while let Some(around) = at.and_then(|id| self.arena.scope(&Value::Ref(id))) {
-                    if let Some(value) = around.variables.get(&*name) {
-                        let value = value.clone();
-                        captured.push((name, self.lowered(to, &value)?));
-                        break;
-                    }
-                    at = around.parent;
-                }
-            }
-            to.open.remove(&id);
-        }
-        let captured = captured.into();
-        Ok(objects::Value::Function(objects::Function { function, captured, bound: None }))
     }
 
     fn lowered_tensor(&mut self, to: &mut Lowering, id: Id) -> Outcome<objects::Value> {
@@ -307,7 +281,7 @@ impl Interpreter<'_> {
 }
 
 /// The names that a function reads, each once, in order.
-fn free_names(def: &py::StmtFunctionDef) -> Vec<Arc<str>> {
+pub(super) fn free_names(def: &py::StmtFunctionDef) -> Vec<Arc<str>> {
     #[derive(Default)]
     struct Names(Vec<Arc<str>>);
     impl<'a> Visitor<'a> for Names {

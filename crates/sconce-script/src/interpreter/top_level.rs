@@ -7,6 +7,7 @@ use ruff_python_ast as py;
 use sconce_compiler::Error;
 
 use super::control_flow::Outcome;
+use super::to_objects::free_names;
 use super::value::{Cell, Code, Value};
 use super::{Frame, Interpreter};
 use crate::library::{self, NameKind};
@@ -16,6 +17,9 @@ use crate::loader::{Module, ModuleLoader, Object, PyFunction};
 /// How many statements and expressions one name may take. What is asked for here are imports, flags and
 /// decorators; constructors of networks have the user's limits.
 const MAX_STEPS: u64 = 1 << 20;
+
+/// How many functions deep the variables are looked at that a function sees: it may see itself.
+const MAX_SEEN: usize = 8;
 
 /// A value that a program may see.
 #[derive(Debug, Clone)]
@@ -58,6 +62,20 @@ pub(crate) fn expression_at_top(
     })
 }
 
+/// Whether a condition at the top of a file holds; `None` where it cannot be told.
+pub(crate) fn condition_at_top(
+    loader: &mut ModuleLoader,
+    module: &Arc<Module>,
+    test: &py::Expr,
+) -> Option<bool> {
+    run(loader, |interpreter| {
+        let frame = Frame { module: Arc::clone(module), scope: None };
+        let value = interpreter.evaluate(&frame, test)?;
+        interpreter.truth(&value)
+    })
+    .ok()
+}
+
 /// What decorators have made of a function.
 pub(crate) fn decorated_at_top(
     loader: &mut ModuleLoader,
@@ -93,6 +111,75 @@ impl Interpreter<'_> {
         self.raise("ModuleNotFoundError", format!("No module named '{name}'"))
     }
 
+    /// A function as programs see it: the text of the innermost that it says it wraps, among its own names.
+    pub(super) fn seen_function(&self, value: &Value, depth: usize) -> Option<PyFunction> {
+        let function = self.arena.function(value)?;
+        let Code::Def(own) = &function.code else { return None };
+        let text = self.unwrapped(value)?;
+        if function.scope.is_none() && text.key() == own.key() {
+            return Some(own.clone());
+        }
+        let mut given = Vec::new();
+        for name in free_names(&own.module.whole(&own.def)) {
+            let mut at = function.scope;
+            while let Some(around) = at.and_then(|id| self.arena.scope(&Value::Ref(id))) {
+                if let Some(value) = around.variables.get(&*name) {
+                    given.push((name, self.seen_value(value, depth)));
+                    break;
+                }
+                at = around.parent;
+            }
+        }
+        // Functions of one text are different where they see different values.
+        let mut key = format!("{}:{}", text.module.key(), own.key().1);
+        for (name, object) in &given {
+            let what = match object {
+                Object::Function(PyFunction { module, def }) => {
+                    format!("{}:{}", module.key(), def.range.start().to_u32())
+                }
+                Object::Class(class) => format!("{}:{}", class.key().0, class.key().1),
+                Object::Module(module) => module.key().to_string(),
+                Object::Library(name) => name.clone(),
+                Object::Opaque(what) => what.to_string(),
+                Object::Value(..) => String::new(),
+            };
+            key = format!("{key} {name}={what}");
+        }
+        let mut seen = text.module.seen_from(&own.module, key.into());
+        for (name, object) in given {
+            seen.give(&name, object);
+        }
+        Some(PyFunction { module: Arc::new(seen), def: text.def })
+    }
+
+    /// A variable of a function as a function in it sees it.
+    fn seen_value(&self, value: &Value, depth: usize) -> Object {
+        let seen = if depth < MAX_SEEN { self.top_level(value, depth + 1) } else { None };
+        match seen {
+            Some(TopLevel::Object(Object::Function(function))) => {
+                Object::Function(function.undecorated())
+            }
+            Some(TopLevel::Object(object)) => object,
+            _ => Object::Opaque(self.type_name(value)),
+        }
+    }
+
+    /// The function at the end of what a function says it wraps: `inspect.unwrap`.
+    fn unwrapped(&self, value: &Value) -> Option<PyFunction> {
+        let mut at = value;
+        for _ in 0..super::MAX_NESTED {
+            let function = self.arena.function(at)?;
+            match function.attributes.get("__wrapped__") {
+                Some(wrapped) => at = wrapped,
+                None => match &function.code {
+                    Code::Def(own) => return Some(own.clone()),
+                    Code::Lambda(..) => return None,
+                },
+            }
+        }
+        None
+    }
+
     fn top_level(&self, value: &Value, depth: usize) -> Option<TopLevel> {
         if depth > super::MAX_NESTED {
             return None;
@@ -111,13 +198,13 @@ impl Interpreter<'_> {
             Value::Library(name) => TopLevel::Object(Object::Library(name.to_string())),
             Value::Ref(_) => match self.arena.cell(value)? {
                 Cell::Class(class) => TopLevel::Object(Object::Class(class.source.clone())),
-                Cell::Function(function) => match (&function.code, function.scope) {
-                    // One that sees variables of another is not what its text says.
-                    (Code::Def(function), None) => {
-                        TopLevel::Object(Object::Function(function.clone()))
-                    }
-                    _ => return None,
-                },
+                Cell::Function(_) => {
+                    TopLevel::Object(Object::Function(self.seen_function(value, depth)?))
+                }
+                Cell::StaticMethod(function) | Cell::ClassMethod(function) => {
+                    return self.top_level(function, depth + 1);
+                }
+                Cell::Property(property) => return self.top_level(&property.getter, depth + 1),
                 Cell::Tuple(tuple) if tuple.class.is_none() => TopLevel::Tuple(all(&tuple.items)?),
                 Cell::List(items) => TopLevel::List(all(items)?),
                 _ => return None,

@@ -24,6 +24,8 @@ pub(super) enum Value {
     Ellipsis,
     Bool(bool),
     Int(i64),
+    /// `numpy.int64`, which programs do not have.
+    NumpyInt(i64),
     Float(f64),
     Complex(f64, f64),
     Str(Arc<str>),
@@ -144,6 +146,8 @@ pub(super) enum ClassKind {
     Plain,
     /// Its fields.
     NamedTuple(Vec<Arc<str>>),
+    /// Derived from `tuple`.
+    Tuple,
     Enum,
     /// Its fields.
     DataClass(Vec<Arc<str>>),
@@ -295,7 +299,9 @@ impl Value {
             | (Self::NotImplemented, Self::NotImplemented)
             | (Self::Ellipsis, Self::Ellipsis) => true,
             (Self::Bool(one), Self::Bool(other)) => one == other,
-            (Self::Int(one), Self::Int(other)) => one == other,
+            (Self::Int(one), Self::Int(other)) | (Self::NumpyInt(one), Self::NumpyInt(other)) => {
+                one == other
+            }
             (Self::Float(one), Self::Float(other)) => one.to_bits() == other.to_bits(),
             (Self::Str(one), Self::Str(other)) | (Self::Library(one), Self::Library(other)) => {
                 one == other
@@ -307,10 +313,10 @@ impl Value {
         }
     }
 
-    /// The whole number that it is, bools included.
+    /// The whole number that it is, bools and numpy's included.
     pub(super) fn as_int(&self) -> Option<i64> {
         match self {
-            Self::Int(value) => Some(*value),
+            Self::Int(value) | Self::NumpyInt(value) => Some(*value),
             Self::Bool(value) => Some(i64::from(*value)),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! What PyTorch's compiler takes names of Python's libraries for.
 //!
-//! `known.tsv` and `members.txt` are made by `generate.py` beside them.
+//! `known.tsv` and `members.txt` are made by `generate.py` beside them, `attributes.tsv` by
+//! `generate_attributes.py`.
 
 mod python_names;
 
@@ -15,6 +16,9 @@ pub(crate) use python_names::{NameKind, is_loaded, is_standard, kind};
 const KNOWN: &str = include_str!("known.tsv");
 /// Modules of Python, each with the operators that it has by their own names.
 const MEMBERS: &str = include_str!("members.txt");
+
+/// Modules and classes, each with its public members.
+const ATTRIBUTES: &str = include_str!("attributes.tsv");
 
 /// Functions of `torch` that are compiled from `torch/functional.py` although an operator is called
 /// the same.
@@ -231,6 +235,8 @@ const READABLE: &[&str] = &[
 /// Sources that are used instead of the libraries' own, which are not made for the constructors here.
 const SOURCES: &[(&str, &str)] = &[
     ("inspect", include_str!("python/inspect.py")),
+    ("packaging.version", include_str!("python/packaging/version.py")),
+    ("sconce.dtypes", include_str!("python/sconce/dtypes.py")),
     ("torch.nn.modules.module", include_str!("../../builtins/torch/nn/modules/module.py")),
 ];
 
@@ -240,6 +246,7 @@ const BUNDLED_SOURCES: &[(&str, &str)] = &[
     ("torch.autograd.grad_mode", include_str!("python/torch/autograd/grad_mode.py")),
     ("torch.amp.autocast_mode", include_str!("python/torch/amp/autocast_mode.py")),
     ("torch.jit._trace", include_str!("python/torch/jit/_trace.py")),
+    ("torch.utils._contextlib", include_str!("python/torch/utils/_contextlib.py")),
     ("torch.functional", include_str!("../../builtins/torch/functional.py")),
     ("torch.nn.functional", include_str!("../../builtins/torch/nn/functional.py")),
     ("torch.nn._reduction", include_str!("../../builtins/torch/nn/_reduction.py")),
@@ -303,6 +310,23 @@ fn of_table(table: &[(&str, &'static str)], name: &str) -> Option<(&'static str,
     Some((text, format!("{}.py", name.replace('.', "/"))))
 }
 
+/// The version of torch whose names these are.
+pub(crate) fn torch_version() -> Arc<str> {
+    static VERSION: OnceLock<Arc<str>> = OnceLock::new();
+    Arc::clone(VERSION.get_or_init(|| "2.15.0".into()))
+}
+
+/// Whether a module or class of a library has a public member, where that is known.
+pub(crate) fn has_attribute(base: &str, name: &str) -> Option<bool> {
+    static TABLE: OnceLock<FxHashMap<&str, FxHashSet<&str>>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let rows = ATTRIBUTES.lines().filter_map(|line| line.split_once('\t'));
+        rows.map(|(base, names)| (base, names.split(' ').collect())).collect()
+    });
+    let known = table.get(base).filter(|_| !name.starts_with('_'))?;
+    Some(known.contains(name))
+}
+
 /// Whether a module of the libraries is only what the table says, wherever its source may be.
 pub(crate) fn is_closed(name: &str) -> bool {
     let is_numpy = name == "numpy" || name.starts_with("numpy.");
@@ -348,6 +372,43 @@ pub(crate) fn canonical(name: &str) -> String {
         }
         "torch.jit.annotations.Optional" => "typing.Optional".into(),
         _ => name.to_owned(),
+    }
+}
+
+/// A function of a library that stands for the one that it is called with.
+pub(crate) struct Wrapper {
+    /// The file whose names it sees.
+    pub(crate) file: &'static str,
+    /// What the function that it stands for is called in it.
+    pub(crate) function: &'static str,
+    /// What the context that it runs it in is called there.
+    pub(crate) manager: &'static str,
+    /// Whether PyTorch refuses to begin with it.
+    pub(crate) refuses: bool,
+}
+
+/// What a decorator of a library puts in the place of a function: contexts run it in themselves.
+pub(crate) fn wrapper(decorator: &str) -> Option<Wrapper> {
+    let member = decorator.strip_prefix("torch.")?;
+    let member = member.strip_prefix("autograd.grad_mode.").unwrap_or(member);
+    match member {
+        "no_grad" | "enable_grad" | "inference_mode" | "set_grad_enabled" => Some(Wrapper {
+            file: "torch.utils._contextlib",
+            function: "func",
+            manager: "ctx_factory",
+            refuses: false,
+        }),
+        "autocast"
+        | "amp.autocast"
+        | "amp.autocast_mode.autocast"
+        | "cuda.amp.autocast"
+        | "cuda.amp.autocast_mode.autocast" => Some(Wrapper {
+            file: "torch.amp.autocast_mode",
+            function: "func",
+            manager: "autocast_instance",
+            refuses: true,
+        }),
+        _ => None,
     }
 }
 
@@ -453,8 +514,10 @@ fn special(name: &str) -> Option<Special> {
 fn number(name: &str) -> Option<Constant> {
     use std::f64::consts;
     // Flags as they are in a process that changes none.
-    if matches!(name, "torch.backends.cudnn.enabled") {
-        return Some(Constant::Bool(true));
+    match name {
+        "torch.backends.cudnn.enabled" => return Some(Constant::Bool(true)),
+        "typing.TYPE_CHECKING" => return Some(Constant::Bool(false)),
+        _ => {}
     }
     Some(Constant::Float(match name {
         "math.pi" | "cmath.pi" | "torch.pi" => consts::PI,

@@ -132,6 +132,10 @@ impl ModuleLoader {
                 py::Expr::Subscript(subscript) => &*subscript.value,
                 other => other,
             };
+            if self.is_made_tuple(class, named)? {
+                bases.push(Ancestor::Library("builtins.tuple".into()));
+                continue;
+            }
             let Some(name) = dotted(named) else {
                 let message = "what this class is derived from is not known without running Python";
                 return Err(Error::new(message, class.module.place(base)));
@@ -144,6 +148,15 @@ impl ModuleLoader {
             }
         }
         Ok(bases)
+    }
+
+    /// Whether a base is a tuple that a call makes: `class Pair(namedtuple("Pair", "a b"))`.
+    fn is_made_tuple(&mut self, class: &PyClass, base: &py::Expr) -> Result<bool, Error> {
+        let py::Expr::Call(call) = base else { return Ok(false) };
+        let Some(name) = dotted(&call.func) else { return Ok(false) };
+        Ok(matches!(self.dotted(&class.module, &name)?,
+            Some(Object::Library(name))
+                if matches!(name.as_str(), "collections.namedtuple" | "typing.NamedTuple")))
     }
 
     /// What a name means in a class: the binding of the first class that has one.

@@ -36,6 +36,8 @@ pub(crate) enum Object {
     Value(Arc<Module>, Arc<py::Expr>),
     /// A member of a library, by its dotted name.
     Library(String),
+    /// What only Python can use, by the name of its type.
+    Opaque(Arc<str>),
 }
 
 /// A function with the file it is in.
@@ -61,6 +63,16 @@ impl PyFunction {
     pub(crate) fn name(&self) -> &str {
         self.def.name.as_str()
     }
+
+    /// The function itself, whatever decorators have put in its place.
+    pub(crate) fn undecorated(&self) -> Self {
+        if self.def.decorator_list.is_empty() || self.module.origin().is_some() {
+            return self.clone();
+        }
+        let key = format!("{} undecorated", self.module.key()).into();
+        let module = Arc::new(self.module.seen_from(&self.module, key));
+        Self { module, def: Arc::clone(&self.def) }
+    }
 }
 
 impl PyClass {
@@ -74,6 +86,9 @@ impl PyClass {
     }
 }
 
+/// Tells whether a condition at the top of a file holds, if that can be known.
+pub(crate) type Judge = fn(&mut ModuleLoader, &Arc<Module>, &py::Expr) -> Option<bool>;
+
 /// All files that have been asked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModuleLoader {
@@ -81,6 +96,11 @@ pub(crate) struct ModuleLoader {
     modules: FxHashMap<String, Option<Arc<Module>>>,
     /// The functions that were called, by the place of the call.
     pub(crate) calls: FxHashMap<Arc<str>, CalledFunction>,
+    /// Whether conditions at the top of files hold, by file and place; nothing for what is not known, or being
+    /// looked at.
+    conditions: FxHashMap<(Arc<str>, u32), Option<bool>>,
+    /// What tells it.
+    judge: Option<Judge>,
     /// The ancestors of classes, by file and place.
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
@@ -100,6 +120,25 @@ impl ModuleLoader {
     /// Finds modules in these folders, in order.
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders, ..Self::default() }
+    }
+
+    /// Lets conditions at the top of files be told. They are all taken to hold otherwise.
+    pub(crate) fn with_judge(mut self, judge: Judge) -> Self {
+        self.judge = Some(judge);
+        self
+    }
+
+    /// Whether a condition at the top of a file holds.
+    fn holds(&mut self, module: &Arc<Module>, test: &py::Expr) -> bool {
+        let Some(judge) = self.judge else { return true };
+        let key = (Arc::clone(module.key()), test.start().to_u32());
+        if let Some(known) = self.conditions.get(&key) {
+            return known.unwrap_or(true);
+        }
+        self.conditions.insert(key.clone(), None);
+        let found = judge(self, module, test);
+        self.conditions.insert(key, found);
+        found.unwrap_or(true)
     }
 
     /// Takes the files of other repositories than the one that is at work aside, and those it had before.
@@ -205,13 +244,18 @@ impl ModuleLoader {
     }
 
     /// What a file binds a name to by itself, as far as its imports can be made.
-    fn binding<'m>(&self, module: &'m Module, name: &str) -> Option<&'m Binding> {
-        match module.fallbacks.get(name) {
-            Some(fallback) if !fallback.needs.iter().all(|name| self.is_installed(name)) => {
-                Some(&fallback.binding)
-            }
-            _ => module.bindings.get(name),
+    fn binding<'m>(&mut self, module: &'m Arc<Module>, name: &str) -> Option<&'m Binding> {
+        if let Some(fallback) = module.fallbacks.get(name)
+            && !fallback.needs.iter().all(|name| self.is_installed(name))
+        {
+            return Some(&fallback.binding);
         }
+        let Some(mut choice) = module.choices.get(name) else { return module.bindings.get(name) };
+        while !self.holds(module, &choice.test) {
+            let Some(next) = &choice.next else { return Some(&choice.otherwise) };
+            choice = next;
+        }
+        Some(&choice.if_true)
     }
 
     /// What a name is in the modules whose names are all imported, the last first; each is looked at
@@ -265,7 +309,7 @@ impl ModuleLoader {
                     return Ok(Some(Object::Library(dotted)));
                 }
             }
-            let Some(binding) = self.binding(&module, &name) else {
+            let Some(binding) = self.binding(&module, &name).cloned() else {
                 if let Some(found) = self.starred(&module, &name, seen)? {
                     return Ok(Some(found));
                 }
@@ -282,23 +326,13 @@ impl ModuleLoader {
             };
             let (from, member) = match binding {
                 Binding::Function(def) => {
-                    let def = Arc::clone(def);
                     return Ok(Some(Object::Function(PyFunction { module, def })));
                 }
-                Binding::Class(def) => {
-                    let def = Arc::clone(def);
-                    return Ok(Some(Object::Class(PyClass { module, def })));
-                }
-                Binding::Value(value) => {
-                    let value = Arc::clone(value);
-                    return self.alias(module, value).map(Some);
-                }
-                Binding::Import(of) => {
-                    let of = of.clone();
-                    return self.imported(&of).map(Some);
-                }
-                Binding::Given(object) => return Ok(Some(object.clone())),
-                Binding::From(from, member) => (from.clone(), member.clone()),
+                Binding::Class(def) => return Ok(Some(Object::Class(PyClass { module, def }))),
+                Binding::Value(value) => return self.alias(module, value).map(Some),
+                Binding::Import(of) => return self.imported(&of).map(Some),
+                Binding::Given(object) => return Ok(Some(object)),
+                Binding::From(from, member) => (from, member),
             };
             let full = library::canonical(&format!("{from}.{member}"));
             if library::knows(&full) {
@@ -401,7 +435,9 @@ impl ModuleLoader {
                 }
             }
             Object::Library(base) => self.imported(&format!("{base}.{name}")).map(Some),
-            Object::Function(_) | Object::Class(_) | Object::Value(..) => Ok(None),
+            Object::Function(_) | Object::Class(_) | Object::Value(..) | Object::Opaque(_) => {
+                Ok(None)
+            }
         }
     }
 
@@ -432,8 +468,11 @@ impl ModuleLoader {
             other => other,
         };
         let Some(name) = dotted(expression) else { return Ok("?".into()) };
+        // Where the function is defined, from wherever it is seen.
+        let module = module.origin().unwrap_or(module);
         match self.dotted(module, &name)? {
             Some(Object::Library(name)) => Ok(name),
+            Some(Object::Class(class)) => Ok(format!("{}.{}", class.module.name, class.name())),
             Some(Object::Function(function)) => {
                 Ok(format!("{}.{}", function.module.name, function.name()))
             }

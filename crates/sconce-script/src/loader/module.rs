@@ -23,6 +23,8 @@ pub(crate) struct Module {
     key: Arc<str>,
     /// The names that are looked up where it has none, for what is inside a function of a file.
     pub(super) enclosing: Option<Arc<Module>>,
+    /// The file that the text is of, where it is seen from another place.
+    origin: Option<Arc<Module>>,
     /// The path that errors and comments show.
     filename: Arc<str>,
     text: Arc<str>,
@@ -37,6 +39,8 @@ pub(crate) struct Module {
     pub(super) stars: Vec<String>,
     /// What names are bound to where an import fails: `except ImportError:`.
     pub(super) fallbacks: FxHashMap<Arc<str>, Fallback>,
+    /// What names are bound to where a condition does not hold.
+    pub(super) choices: FxHashMap<Arc<str>, Choice>,
     /// What follows the bindings of names and changes what they are bound to, in order.
     pub(super) changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
     /// The expression that is all of it.
@@ -72,6 +76,16 @@ pub(super) struct Fallback {
     pub(super) needs: Arc<[String]>,
 }
 
+/// What a name is bound to by the branches of an `if`.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    pub(super) test: Arc<py::Expr>,
+    pub(super) if_true: Binding,
+    pub(super) otherwise: Binding,
+    /// What the other binding depends on in its turn.
+    pub(super) next: Option<Box<Choice>>,
+}
+
 impl Module {
     /// Parses a file.
     pub(crate) fn parse(
@@ -102,6 +116,7 @@ impl Module {
             name: name.into(),
             key: name.into(),
             enclosing: None,
+            origin: None,
             filename: filename.into(),
             line_starts,
             first_line: 1,
@@ -110,6 +125,7 @@ impl Module {
             order: Vec::new(),
             stars: Vec::new(),
             fallbacks: FxHashMap::default(),
+            choices: FxHashMap::default(),
             overloads: FxHashMap::default(),
             sources: Mutex::default(),
             whole: Mutex::default(),
@@ -132,6 +148,7 @@ impl Module {
             name: Arc::clone(&file.name),
             key,
             enclosing: Some(Arc::clone(file)),
+            origin: None,
             filename: Arc::clone(&file.filename),
             text: Arc::clone(&file.text),
             line_starts: Arc::clone(&file.line_starts),
@@ -141,11 +158,26 @@ impl Module {
             order: Vec::new(),
             stars: Vec::new(),
             fallbacks: FxHashMap::default(),
+            choices: FxHashMap::default(),
             overloads: FxHashMap::default(),
             sources: Mutex::default(),
             whole: Mutex::default(),
             changes: FxHashMap::default(),
             only_expression: None,
+        }
+    }
+
+    /// A file as a function sees it that stands for one of the file's own: the text of this, the names
+    /// around the other, and the other's path in messages.
+    pub(crate) fn seen_from(self: &Arc<Self>, other: &Arc<Self>, key: Arc<str>) -> Self {
+        Self {
+            origin: Some(Arc::clone(self)),
+            name: Arc::clone(&self.name),
+            text: Arc::clone(&self.text),
+            line_starts: Arc::clone(&self.line_starts),
+            first_line: self.first_line,
+            is_package: self.is_package,
+            ..Self::inside(other, key)
         }
     }
 
@@ -167,6 +199,12 @@ impl Module {
     pub(crate) fn with_key(mut self, key: String) -> Self {
         self.key = key.into();
         self
+    }
+
+    /// The file that its text is of, where it is seen from another place: what decorators and defaults of a
+    /// function are evaluated in.
+    pub(crate) fn origin(&self) -> Option<&Arc<Self>> {
+        self.origin.as_ref()
     }
 
     /// Its statements, all of them whole.
@@ -228,6 +266,7 @@ impl Module {
     fn bind(&mut self, name: &str, binding: Binding) {
         let name: Arc<str> = name.into();
         self.changes.remove(&name);
+        self.choices.remove(&name);
         if self.bindings.insert(Arc::clone(&name), binding).is_none() {
             self.order.push(name);
         }
@@ -358,16 +397,37 @@ impl Module {
         let is_false = is_main(&statement.test) && &*self.name != "__main__"
             || asks_for_device
             || asks_for_variable;
-        if !is_checking && !is_false {
-            // What holds otherwise counts for the names that this does not bind.
-            for clause in statement.elif_else_clauses {
-                self.bind_all(clause.body);
+        let mut clauses = statement.elif_else_clauses.into_iter();
+        match clauses.next() {
+            Some(py::ElifElseClause { test: Some(test), body, range, node_index }) => {
+                let test = Box::new(test);
+                let elif_else_clauses = clauses.collect();
+                self.bind_if(py::StmtIf { test, body, elif_else_clauses, range, node_index });
             }
-            self.bind_all(statement.body);
-        } else {
-            for clause in statement.elif_else_clauses {
-                self.bind_all(clause.body);
-            }
+            Some(clause) => self.bind_all(clause.body),
+            None => {}
+        }
+        if is_checking || is_false {
+            return;
+        }
+        // What holds otherwise counts for the names that this does not bind.
+        let names = statement
+            .body
+            .iter()
+            .flat_map(|one| [defined_names(one), imported_names(one)].concat());
+        let otherwise: Vec<_> = names
+            .filter_map(|name| {
+                let binding = self.bindings.get(name.as_str())?.clone();
+                let next = self.choices.get(name.as_str()).cloned().map(Box::new);
+                Some((name, binding, next))
+            })
+            .collect();
+        self.bind_all(statement.body);
+        let test: Arc<py::Expr> = Arc::from(statement.test);
+        for (name, otherwise, next) in otherwise {
+            let Some(if_true) = self.bindings.get(name.as_str()).cloned() else { continue };
+            let test = Arc::clone(&test);
+            self.choices.insert(name.into(), Choice { test, if_true, otherwise, next });
         }
     }
 
@@ -543,6 +603,16 @@ fn defined_names(statement: &py::Stmt) -> Vec<String> {
         py::Stmt::AnnAssign(assign) if assign.value.is_some() => {
             assign.target.as_name_expr().map(|name| name.id.to_string()).into_iter().collect()
         }
+        _ => Vec::new(),
+    }
+}
+
+/// The names that a statement imports.
+fn imported_names(statement: &py::Stmt) -> Vec<String> {
+    let alias = |alias: &py::Alias| alias.asname.as_ref().unwrap_or(&alias.name).to_string();
+    match statement {
+        py::Stmt::Import(import) => import.names.iter().map(alias).collect(),
+        py::Stmt::ImportFrom(import) => import.names.iter().map(alias).collect(),
         _ => Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use sconce_compiler::{Definition, Error, declare};
 use sconce_ir::{ClassId, Function, FunctionId, Type, Unit};
 use sconce_syntax::ast::Def;
 
-use super::{Concrete, Overloaded};
+use super::Concrete;
 use crate::frontend::Body;
 use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{PyClass, PyFunction};
@@ -34,7 +34,12 @@ pub(super) struct PropertyStub {
 
 impl Stub {
     /// A function as the method of this name.
-    pub(super) fn new(function: &PyFunction, name: &str) -> Result<Self, Error> {
+    pub(super) fn new(
+        python: &mut Python,
+        function: &PyFunction,
+        name: &str,
+    ) -> Result<Self, Error> {
+        let function = &python.as_decorated(function)?;
         let tree = tree(function, name, Some(SELF), Body::Compiled, false)
             .map_err(|error| error.while_compiling(function.name()))?;
         Ok(Self {
@@ -46,11 +51,12 @@ impl Stub {
 
     /// A function with another's signature.
     fn overloaded(
+        python: &mut Python,
         function: &PyFunction,
         signature: &PyFunction,
         name: &str,
     ) -> Result<Self, Error> {
-        let mut stub = Self::new(function, name)?;
+        let mut stub = Self::new(python, function, name)?;
         let declared = tree(signature, name, Some(SELF), Body::Left, false)?;
         let def = Def { decl: declared.def.decl.clone(), ..(*stub.definition.def).clone() };
         stub.definition.def = Arc::new(def);
@@ -73,8 +79,8 @@ impl Python {
         }
         let Some(concrete) = self.modules.concrete.get(&class).cloned() else { return Ok(()) };
         let stubs = match interface {
-            Some(names) => self.stubs_of(&concrete.class, names)?,
-            None => self.stubs(&concrete.class, &concrete.overloads)?,
+            Some(names) => self.stubs_of(&concrete, names)?,
+            None => self.stubs(&concrete)?,
         };
         let properties = self.property_stubs(&concrete.class)?;
         self.define_methods(unit, class, properties, stubs)?;
@@ -105,7 +111,7 @@ impl Python {
                     return Err(Error::new(message, hook.module.place(&hook.def.name)));
                 }
                 None => {
-                    let stub = Stub::new(hook, hook.name())?;
+                    let stub = Stub::new(self, hook, hook.name())?;
                     let id = self.declare_function_of(unit, class, &stub)?;
                     known.push((hook, id));
                     id
@@ -121,7 +127,8 @@ impl Python {
     }
 
     /// The methods to begin with: those with several signatures, `forward`, exported ones.
-    fn stubs(&mut self, class: &PyClass, overloads: &[Overloaded]) -> Result<Vec<Stub>, Error> {
+    fn stubs(&mut self, concrete: &Concrete) -> Result<Vec<Stub>, Error> {
+        let (class, overloads) = (&concrete.class, &concrete.overloads);
         let mut stubs = Vec::new();
         for method in overloads {
             let Some(function) = self.loader.method(class, &method.name)? else { continue };
@@ -135,11 +142,13 @@ impl Python {
                 return Err(Error::new(message, function.module.place(&function.def.name)));
             }
             for (name, signature) in &method.signatures {
-                stubs.push(Stub::overloaded(&function, signature, name)?);
+                stubs.push(Stub::overloaded(self, &function, signature, name)?);
             }
         }
         let mut names: Vec<Arc<str>> = Vec::new();
-        if let Some(forward) = self.forward(class)?
+        let own = concrete.bound("forward").cloned();
+        let forward = if own.is_some() { own } else { self.forward(class)? };
+        if let Some(forward) = forward
             && self.decorated(&forward)? == Decorated::Plain
         {
             names.push("forward".into());
@@ -148,15 +157,18 @@ impl Python {
         names.retain(|name| overloads.iter().all(|method| method.name != *name));
         let mut seen = rustc_hash::FxHashSet::default();
         names.retain(|name| seen.insert(Arc::clone(name)));
-        stubs.extend(self.stubs_of(class, &names)?);
+        stubs.extend(self.stubs_of(concrete, &names)?);
         Ok(stubs)
     }
 
-    fn stubs_of(&mut self, class: &PyClass, names: &[Arc<str>]) -> Result<Vec<Stub>, Error> {
+    fn stubs_of(&mut self, concrete: &Concrete, names: &[Arc<str>]) -> Result<Vec<Stub>, Error> {
+        let class = &concrete.class;
         let mut stubs = Vec::with_capacity(names.len());
         for name in names {
-            match self.loader.method(class, name)? {
-                Some(function) => stubs.push(Stub::new(&function, name)?),
+            let own = concrete.bound(name).cloned();
+            let method = if own.is_some() { own } else { self.loader.method(class, name)? };
+            match method {
+                Some(function) => stubs.push(Stub::new(self, &function, name)?),
                 None => {
                     let message = format!("'{}' object has no attribute '{name}'", class.name());
                     return Err(Error::new(message, class.module.place(&class.def.name)));
@@ -175,6 +187,23 @@ impl Python {
         }))
     }
 
+    /// The tree of a method of a class of the program: one that an attribute of the objects is comes first.
+    pub(crate) fn tree_of_compiled_method(
+        &mut self,
+        id: ClassId,
+        class: &PyClass,
+        name: &str,
+    ) -> Result<Tree, Error> {
+        let own = self.modules.concrete.get(&id).and_then(|concrete| concrete.bound(name)).cloned();
+        match own {
+            Some(function) => {
+                let function = self.as_decorated(&function)?;
+                tree(&function, name, Some(class.name()), Body::Compiled, false)
+            }
+            None => self.tree_of_module_method(class, name),
+        }
+    }
+
     /// The tree of a method, of the class's own or of one that it is derived from.
     pub(crate) fn tree_of_module_method(
         &mut self,
@@ -188,6 +217,7 @@ impl Python {
             )));
         };
         let how = self.decorated(&function)?;
+        let function = self.as_decorated(&function)?;
         tree(&function, name, Some(class.name()), how.body(), false)
     }
 
@@ -238,9 +268,9 @@ impl Python {
             if self.decorated(&getter)? == Decorated::Unused {
                 continue;
             }
-            let getter = Stub::new(&getter, &format!("__{name}_getter"))?;
+            let getter = Stub::new(self, &getter, &format!("__{name}_getter"))?;
             let setter = match setter {
-                Some(setter) => Some(Stub::new(&setter, &format!("__{name}_setter"))?),
+                Some(setter) => Some(Stub::new(self, &setter, &format!("__{name}_setter"))?),
                 None => None,
             };
             stubs.push(PropertyStub { name, getter, setter });

@@ -109,6 +109,7 @@ impl Python {
             constants: Vec::new(),
             modules: Vec::new(),
             functions: Vec::new(),
+            bound: bound_methods(&object, id),
             failed: Vec::new(),
             ignored: self.names_in(&object.class, "__jit_ignored_attributes__")?,
             overloads: self.overloaded_methods(&object.class)?,
@@ -199,10 +200,12 @@ impl Python {
             }
             let Some(value) = self.constant_of_module(unit, object, &name)? else { continue };
             let Some(value) = value else {
+                let found = self.type_of_constant(object, &name);
                 let message = format!(
-                    "'{name}' is a constant of '{}', and its value is none that programs can have: \
-                     valid constants are numbers, strings, None, devices, dtypes, and lists and \
-                     tuples of these",
+                    "\n'{found}' object in attribute '{}.{name}' is not a valid constant.\n\
+                     Valid constants are:\n1. a nn.ModuleList\n2. a value of type {{bool, float, int, \
+                     str, NoneType, torch.device, torch.layout, torch.dtype, torch.qscheme}}\n3. a list \
+                     or tuple of (2)\n",
                     object.class.name()
                 );
                 return Err(Error::new(message, object.class.module.place(&object.class.def.name)));
@@ -239,6 +242,26 @@ impl Python {
             }
             _ => Ok(None),
         }
+    }
+
+    /// What Python calls the type of what cannot be a constant: of a list the first such element's.
+    fn type_of_constant(&self, object: &ModuleObject, name: &str) -> String {
+        let own = object.attributes.iter().find(|(known, _)| &**known == name);
+        let Some((_, value)) = own else { return "object".into() };
+        let mut value = value.clone();
+        for _ in 0..MAX_LISTS {
+            let items = match &value {
+                Value::Tuple(items, _) => items.to_vec(),
+                Value::List(id) => self.modules.heap.list(*id).cloned().unwrap_or_default(),
+                _ => break,
+            };
+            let Some(wrong) = items.into_iter().find(|item| self.valid_constant(item, 0).is_none())
+            else {
+                break;
+            };
+            value = wrong;
+        }
+        self.type_name(&value)
     }
 
     fn valid_constant(&self, value: &Value, depth: usize) -> Option<Constant> {
@@ -320,11 +343,7 @@ impl Python {
     ) -> Result<bool, Error> {
         let global = match value {
             Value::Function(function) if function.bound.is_none() => {
-                if function.captured.is_empty() {
-                    self.function(unit, &function.function)
-                } else {
-                    Err(Error::without_range("it uses variables of the function around it"))
-                }
+                self.function(unit, &function.function)
             }
             // A lambda has no definition of its own to be compiled.
             Value::Opaque(what) if &**what == "<lambda>" => {
@@ -532,6 +551,17 @@ impl Concrete {
             || self.modules.iter().any(|(known, _)| &**known == name)
             || self.constants.iter().any(|constant| &*constant.name == name)
     }
+}
+
+/// The attributes of an object that are methods of its own.
+fn bound_methods(object: &ModuleObject, id: Id) -> Vec<(Arc<str>, PyFunction)> {
+    let method = |(name, value): &(Arc<str>, Value)| match value {
+        Value::Function(function) if matches!(function.bound.as_deref(), Some(Value::Module(owner)) if *owner == id) => {
+            Some((Arc::clone(name), function.function.clone()))
+        }
+        _ => None,
+    };
+    object.attributes.iter().filter_map(method).collect()
 }
 
 /// `name: annotation` in a class's body.

@@ -75,7 +75,10 @@ impl Python {
                 return Ok(Err("Cannot infer concrete type of torch.nn.Module".into()));
             }
             Value::Function(_) | Value::Class(_) | Value::Library(_) | Value::Opaque(_) => {
-                return Ok(Err(format!("{OTHERS} {}.", self.type_name(value))));
+                let name = self.type_name(value);
+                // A class by its own name alone.
+                let name = name.rsplit('.').next().unwrap_or_default();
+                return Ok(Err(format!("{OTHERS} {name}.")));
             }
         }))
     }
@@ -143,6 +146,7 @@ impl Python {
                 .heap
                 .object(*id)
                 .map_or_else(String::new, |it| qualified_name(&it.class)),
+            Value::Function(function) if function.bound.is_some() => "method".into(),
             Value::Function(_) => "function".into(),
             Value::Class(_) => "type".into(),
             Value::Library(_) => "builtin_function_or_method".into(),

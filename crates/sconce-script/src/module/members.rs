@@ -32,10 +32,11 @@ impl Python {
         if let Some((_, global)) = functions.find(|(known, _)| &**known == name) {
             return Ok(ModuleMember::Global(global.clone()));
         }
+        // The class's own, whatever the object has in its place.
         let member = self.loader.class_member(&concrete.class, name)?;
         if let Some(member) = member
             && let MemberKind::Function(function) = member.kind
-            && let Some(found) = self.method_of_module(unit, class, &function)?
+            && let Some(found) = self.method_of_module(unit, class, &function, name)?
         {
             return Ok(found);
         }
@@ -48,6 +49,7 @@ impl Python {
         unit: &mut Unit,
         class: ClassId,
         function: &PyFunction,
+        name: &str,
     ) -> Result<Option<ModuleMember>, Error> {
         let decorators = self.decorator_names(function)?;
         let is = |wanted: &str| decorators.iter().any(|name| name == wanted);
@@ -65,7 +67,7 @@ impl Python {
                 function.name()
             ))),
             Decorated::Plain => {
-                let stub = Stub::new(function, function.name())?;
+                let stub = Stub::new(self, function, name)?;
                 self.define_methods(unit, class, Vec::new(), vec![stub])?;
                 Ok(Some(ModuleMember::Compiled))
             }
@@ -108,6 +110,11 @@ impl Python {
 }
 
 impl Concrete {
+    /// The method that an attribute is.
+    pub(super) fn bound(&self, name: &str) -> Option<&PyFunction> {
+        self.bound.iter().find(|(known, _)| &**known == name).map(|(_, function)| function)
+    }
+
     /// Why a program cannot have an attribute, as far as that is known.
     fn why_missing(&self, name: &str) -> String {
         let mut failed = self.failed.iter();

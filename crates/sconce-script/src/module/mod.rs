@@ -57,6 +57,8 @@ struct Concrete {
     modules: Vec<(Arc<str>, Type)>,
     /// Functions and operators that are attributes.
     functions: Vec<(Arc<str>, Global)>,
+    /// Attributes that are methods of the object itself, which programs begin with: `self.forward = self.fast`.
+    bound: Vec<(Arc<str>, PyFunction)>,
     /// Attributes that programs cannot have, and why.
     failed: Vec<(Arc<str>, String)>,
     /// The names in `__jit_ignored_attributes__`.

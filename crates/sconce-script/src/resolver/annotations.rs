@@ -90,7 +90,7 @@ impl Python {
             Object::Library(name) => Ok(library::ty(&name)),
             Object::Class(class) => self.class(unit, &class),
             Object::Value(module, value) => self.alias(unit, &module, &value, 0),
-            Object::Module(_) | Object::Function(_) => Ok(None),
+            Object::Module(_) | Object::Function(_) | Object::Opaque(_) => Ok(None),
         }
     }
 

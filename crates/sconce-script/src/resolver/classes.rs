@@ -16,7 +16,7 @@ use crate::frontend::{self, Body};
 use sconce_syntax::ast;
 
 use crate::loader::inheritance::Ancestor;
-use crate::loader::{Object, PyClass, PyFunction};
+use crate::loader::{Module, Object, PyClass, PyFunction};
 use crate::{library, nesting};
 
 /// What a class is to the compiler.
@@ -26,9 +26,13 @@ enum ClassRole {
     NamedTuple,
     Enum,
     Exception,
-    Module,
+    /// A module, tuple or list: no class that programs have.
+    Foreign,
     Interface,
 }
+
+/// What makes NamedTuples.
+const MAKERS_OF_TUPLES: &[&str] = &["collections.namedtuple", "typing.NamedTuple"];
 
 /// How many classes may be derived from each other.
 const MAX_BASES: usize = 32;
@@ -87,7 +91,7 @@ impl Python {
             ClassRole::NamedTuple => python.named_tuple(unit, class).map(Some),
             ClassRole::Enum => python.enumeration(unit, class).map(Some),
             ClassRole::Interface => python.interface(unit, class).map(Some),
-            ClassRole::Exception | ClassRole::Module | ClassRole::Plain => Ok(None),
+            ClassRole::Exception | ClassRole::Foreign | ClassRole::Plain => Ok(None),
         })?;
         self.classes.insert(key.clone(), made.clone());
         Ok(made)
@@ -103,7 +107,7 @@ impl Python {
             let module = &class.module.name;
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
-        if self.sort(class, 0)? == ClassRole::Module {
+        if self.sort(class, 0)? == ClassRole::Foreign {
             let message =
                 format!("Cannot instantiate class '{}' in a script function", class.name());
             return Ok(Global::Refused(message.into()));
@@ -127,12 +131,22 @@ impl Python {
         }
         let Some(arguments) = &class.def.arguments else { return Ok(ClassRole::Plain) };
         for base in &arguments.args {
+            if self.is_named_tuple_call(&class.module, base)? {
+                return Ok(ClassRole::NamedTuple);
+            }
             let Some(name) = super::dotted(base) else { continue };
             let sort = match self.loader.dotted(&class.module, &name)? {
+                Some(Object::Value(module, value))
+                    if self.is_named_tuple_call(&module, &value)? =>
+                {
+                    ClassRole::NamedTuple
+                }
                 Some(Object::Library(name)) => match name.as_str() {
                     "typing.NamedTuple" => ClassRole::NamedTuple,
                     "enum.Enum" | "enum.IntEnum" | "enum.Flag" | "enum.IntFlag" => ClassRole::Enum,
-                    "torch.nn.modules.module.Module" => ClassRole::Module,
+                    "torch.nn.modules.module.Module" | "builtins.tuple" | "builtins.list" => {
+                        ClassRole::Foreign
+                    }
                     "builtins.object" | "abc.ABC" => continue,
                     name if matches!(library::global(name), Some(Global::Exception(_))) => {
                         ClassRole::Exception
@@ -141,7 +155,7 @@ impl Python {
                 },
                 Some(Object::Class(base)) => {
                     if base.name() == "Module" && &*base.module.name == "torch.nn.modules.module" {
-                        return Ok(ClassRole::Module);
+                        return Ok(ClassRole::Foreign);
                     }
                     match self.sort(&base, depth + 1)? {
                         // One that is compiled where it is used has its own methods alone.
@@ -161,7 +175,75 @@ impl Python {
         Ok(ClassRole::Plain)
     }
 
+    /// Whether an expression makes a NamedTuple: `namedtuple("Pair", "a b")`.
+    fn is_named_tuple_call(
+        &mut self,
+        module: &Arc<Module>,
+        expression: &py::Expr,
+    ) -> Result<bool, Error> {
+        let py::Expr::Call(call) = expression else { return Ok(false) };
+        let Some(callee) = super::dotted(&call.func) else { return Ok(false) };
+        Ok(matches!(self.loader.dotted(module, &callee)?,
+            Some(Object::Library(name)) if MAKERS_OF_TUPLES.contains(&name.as_str())))
+    }
+
+    /// The NamedTuple of a call that a class, or one that it is derived from, is derived from.
+    fn called_base(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Option<Type>, Error> {
+        for ancestor in self.loader.mro(class)?.iter() {
+            let Ancestor::Class(ancestor) = ancestor else { continue };
+            let Some(arguments) = &ancestor.def.arguments else { continue };
+            for base in &arguments.args {
+                let base = match base {
+                    py::Expr::Call(call) => {
+                        Some((Arc::clone(&ancestor.module), Arc::new(py::Expr::Call(call.clone()))))
+                    }
+                    other => match super::dotted(other) {
+                        Some(name) => match self.loader.dotted(&ancestor.module, &name)? {
+                            Some(Object::Value(module, value)) => Some((module, value)),
+                            _ => None,
+                        },
+                        None => None,
+                    },
+                };
+                if let Some((module, value)) = base
+                    && let py::Expr::Call(call) = &*value
+                    && let Some(fields) = self.fields_of_call(unit, &module, call)?
+                {
+                    return Ok(Some(fields));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     fn named_tuple(&mut self, unit: &mut Unit, class: &PyClass) -> Result<Type, Error> {
+        if let Some(Type::Tuple(made)) = self.called_base(unit, class)? {
+            let name = self.qualified(&class.module, class.name());
+            let TupleType { mut elements, named } = TupleType::clone(&made);
+            let mut named = named.unwrap_or_else(|| NamedTuple {
+                name: Arc::clone(&name),
+                fields: Vec::new(),
+                defaults: Vec::new(),
+            });
+            named.name = Arc::clone(&name);
+            // What the class says of them itself.
+            let module = Arc::clone(&class.module);
+            for statement in &class.def.body {
+                let py::Stmt::AnnAssign(field) = statement else { continue };
+                let py::Expr::Name(target) = &*field.target else { continue };
+                let at = named.fields.iter().position(|name| **name == *target.id);
+                let ty =
+                    self.in_scope(&module, |python| python.field_type(unit, &field.annotation))?;
+                if let (Some(at), Some(ty)) = (at, ty)
+                    && let Some(element) = elements.get_mut(at)
+                {
+                    *element = ty;
+                }
+            }
+            let ty = Type::Tuple(Arc::new(TupleType { elements, named: Some(named) }));
+            unit.add_type(name, ty.clone());
+            return Ok(ty);
+        }
         let (mut fields, mut elements, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
         let owner = self.owner_of_fields(class)?;
         let module = Arc::clone(&owner.module);
@@ -311,6 +393,7 @@ impl Python {
             }
             // One that is ignored is compiled like any other.
             let how = self.decorated(&function)?;
+            let function = self.as_decorated(&function)?;
             let is_class_method = is("classmethod");
             let mut method = Method { name, function, how, is_class_method };
             if is("property") {
@@ -525,22 +608,43 @@ impl Python {
     pub(super) fn made_tuple(
         &mut self,
         unit: &mut Unit,
-        module: &Arc<crate::loader::Module>,
+        module: &Arc<Module>,
         call: &py::ExprCall,
     ) -> Result<Option<Type>, Error> {
-        let Some(callee) = super::dotted(&call.func) else { return Ok(None) };
-        let Some(Object::Library(callee)) = self.loader.dotted(module, &callee)? else {
-            return Ok(None);
-        };
-        if !matches!(callee.as_str(), "collections.namedtuple" | "typing.NamedTuple") {
-            return Ok(None);
-        }
         let key = (Arc::clone(module.key()), call.start().to_u32());
         if let Some(known) = self.classes.get(&key) {
             return Ok(known.clone());
         }
         // One of itself is not a type.
         self.classes.insert(key.clone(), None);
+        let Some(Type::Tuple(made)) = self.fields_of_call(unit, module, call)? else {
+            self.classes.remove(&key);
+            return Ok(None);
+        };
+        let TupleType { elements, named } = TupleType::clone(&made);
+        let Some(mut named) = named else { return Ok(None) };
+        named.name = self.qualified(module, &named.name);
+        let name = Arc::clone(&named.name);
+        let ty = Type::Tuple(Arc::new(TupleType { elements, named: Some(named) }));
+        unit.add_type(name, ty.clone());
+        self.classes.insert(key, Some(ty.clone()));
+        Ok(Some(ty))
+    }
+
+    /// The fields of the NamedTuple that a call makes, under the name that is given there.
+    fn fields_of_call(
+        &mut self,
+        unit: &mut Unit,
+        module: &Arc<Module>,
+        call: &py::ExprCall,
+    ) -> Result<Option<Type>, Error> {
+        let Some(callee) = super::dotted(&call.func) else { return Ok(None) };
+        let Some(Object::Library(callee)) = self.loader.dotted(module, &callee)? else {
+            return Ok(None);
+        };
+        if !MAKERS_OF_TUPLES.contains(&callee.as_str()) {
+            return Ok(None);
+        }
         let [py::Expr::StringLiteral(name), fields] = &*call.arguments.args else {
             return Ok(None);
         };
@@ -570,12 +674,8 @@ impl Python {
             }
         }
         elements.resize(names.len(), Type::inferred_tensor());
-        let qualified = self.qualified(module, name.value.to_str());
-        let named =
-            NamedTuple { name: Arc::clone(&qualified), fields: names, defaults: Vec::new() };
-        let ty = Type::Tuple(Arc::new(TupleType { elements, named: Some(named) }));
-        unit.add_type(qualified, ty.clone());
-        self.classes.insert(key, Some(ty.clone()));
-        Ok(Some(ty))
+        let name = name.value.to_str().into();
+        let named = Some(NamedTuple { name, fields: names, defaults: Vec::new() });
+        Ok(Some(Type::Tuple(Arc::new(TupleType { elements, named }))))
     }
 }

@@ -12,6 +12,7 @@ use sconce_syntax::ast::Def;
 use super::{MAX_PENDING, Python};
 use crate::frontend::{self, Body, Shape};
 use crate::interpreter::{TopLevel, decorated_at_top};
+use crate::library;
 use crate::loader::{Module, Object, PyFunction};
 use crate::snippet::Snippet;
 
@@ -47,6 +48,27 @@ fn cannot_decorate(
         function.name()
     );
     Error::new(message, function.module.place(decorator))
+}
+
+/// Whether a decorator of a library gives the function back, or is looked at elsewhere.
+fn gives_back(name: &str) -> bool {
+    match name.rsplit('.').next().unwrap_or_default() {
+        "unused" | "ignore" => true,
+        "deprecated" => name.starts_with("typing") || name.starts_with("warnings"),
+        "staticmethod" | "classmethod" | "property" | "setter" | "abstractmethod" => true,
+        "wrap" => name.starts_with("torch.fx"),
+        "_drop"
+        | "script"
+        | "script_if_tracing"
+        | "export"
+        | "_overload"
+        | "_overload_method"
+        | "_copy_to_script_wrapper"
+        | "compile" => name.starts_with("torch"),
+        "wraps" | "lru_cache" | "cache" => name.starts_with("functools"),
+        "overload" | "final" | "no_type_check" | "override" => name.starts_with("typing"),
+        _ => false,
+    }
 }
 
 impl Decorated {
@@ -138,6 +160,11 @@ impl Python {
         if !overloads.is_empty() {
             return self.overloaded(unit, function, &overloads).map(Some);
         }
+        if self.is_cached(function)? {
+            let schema = self.python_schema(unit, function)?;
+            return Ok(Some(Global::Python(Arc::new(schema))));
+        }
+        let function = &self.as_decorated(function)?;
         match self.decorated(function)? {
             Decorated::Unused => {
                 let schema = self.python_schema(unit, function)?;
@@ -202,7 +229,7 @@ impl Python {
         Ok(Global::Overloads(ids))
     }
 
-    /// What decorators make of a function; those that wrap it in Python code are refused.
+    /// What decorators say of a function.
     pub(crate) fn decorated(&mut self, function: &PyFunction) -> Result<Decorated, Error> {
         let mut how = Decorated::Plain;
         for decorator in &function.def.decorator_list {
@@ -212,52 +239,63 @@ impl Python {
                 "ignore" if is_dropped(decorator) => how = Decorated::Unused,
                 "ignore" => how = Decorated::Ignored,
                 "_drop" if name.starts_with("torch") => how = Decorated::Unused,
-                "wrap" if name.starts_with("torch.fx") => {}
-                "script"
-                | "script_if_tracing"
-                | "export"
-                | "_overload"
-                | "_overload_method"
-                | "_copy_to_script_wrapper"
-                | "no_grad"
-                | "compile"
-                    if name.starts_with("torch") => {}
-                "staticmethod" | "classmethod" | "property" | "setter" | "abstractmethod" => {}
-                "wraps" | "lru_cache" | "cache" if name.starts_with("functools") => {}
-                "deprecated" => {}
-                _ if function.module.own_function(function.name()).is_some() => {
-                    self.check_unchanged(function, decorator, &name)?;
-                    // The others have run with it.
-                    return Ok(how);
-                }
-                _ => {
-                    return Err(cannot_decorate(
-                        function,
-                        decorator,
-                        &name,
-                        "it is no function of a file's top",
-                    ));
-                }
+                _ => {}
             }
         }
         Ok(how)
     }
 
-    /// Whether the decorators of a function at the top of a file give back the function itself.
-    fn check_unchanged(
-        &mut self,
-        function: &PyFunction,
-        decorator: &py::Decorator,
-        name: &str,
-    ) -> Result<(), Error> {
-        let why = match decorated_at_top(&mut self.loader, function) {
-            Ok(Some(TopLevel::Object(Object::Function(made)))) if made.key() == function.key() => {
-                return Ok(());
+    /// The function that decorators have made of one, as programs see it: itself, or the one that stands for it.
+    /// Of one that says what it wraps, PyTorch takes the text of the innermost, and its own file and names.
+    pub(crate) fn as_decorated(&mut self, function: &PyFunction) -> Result<PyFunction, Error> {
+        if function.module.origin().is_some() || function.def.decorator_list.is_empty() {
+            return Ok(function.clone());
+        }
+        let key = function.key();
+        if let Some(known) = self.decorated.get(&key) {
+            return Ok(known.clone());
+        }
+        let made = self.run_decorators(function)?;
+        self.decorated.insert(key, made.clone());
+        Ok(made)
+    }
+
+    fn run_decorators(&mut self, function: &PyFunction) -> Result<PyFunction, Error> {
+        let mut outermost = None;
+        for decorator in &function.def.decorator_list {
+            let name = self.loader.decorator(&function.module, decorator)?;
+            if gives_back(&name) {
+                continue;
             }
-            Ok(_) => "it gives something other than the function".to_owned(),
-            Err(error) => error.message().to_owned(),
-        };
-        Err(cannot_decorate(function, decorator, name, &why))
+            if let Some(wrapper) = library::wrapper(&name) {
+                outermost = outermost.or(Some(wrapper));
+                continue;
+            }
+            let why = match decorated_at_top(&mut self.loader, function) {
+                Ok(Some(TopLevel::Object(Object::Function(made)))) => return Ok(made),
+                Ok(_) => "it gives something other than a function".to_owned(),
+                Err(error) => error.message().to_owned(),
+            };
+            return Err(cannot_decorate(function, decorator, &name, &why));
+        }
+        let Some(wrapper) = outermost else { return Ok(function.clone()) };
+        let Some(file) = self.loader.module(wrapper.file)? else { return Ok(function.clone()) };
+        let key = format!("{}:{}", function.module.key(), wrapper.file).into();
+        let mut seen = function.module.seen_from(&file, key);
+        seen.give(wrapper.function, Object::Function(function.undecorated()));
+        seen.give(wrapper.manager, Object::Opaque("method".into()));
+        Ok(PyFunction { module: Arc::new(seen), def: Arc::clone(&function.def) })
+    }
+
+    /// Whether calls of a function go through a cache, which programs do not look into.
+    pub(crate) fn is_cached(&mut self, function: &PyFunction) -> Result<bool, Error> {
+        for decorator in &function.def.decorator_list {
+            let name = self.loader.decorator(&function.module, decorator)?;
+            if matches!(name.as_str(), "functools.lru_cache" | "functools.cache") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A function of the unit, compiled now if it has not been.
@@ -358,6 +396,9 @@ impl Python {
         def: &py::StmtFunctionDef,
         which: Defaults,
     ) -> Result<(), Error> {
+        if let Some(origin) = self.scope.origin().cloned() {
+            return self.in_scope(&origin, |python| python.set_defaults(unit, schema, def, which));
+        }
         let params = def.parameters.args.iter().chain(&def.parameters.kwonlyargs);
         for param in params {
             let Some(default) = &param.default else { continue };

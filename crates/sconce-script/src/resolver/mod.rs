@@ -19,7 +19,7 @@ pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree, tree_of};
 
 use crate::frontend::dotted;
 use crate::library;
-use crate::loader::{Module, ModuleLoader, Object, PyClass};
+use crate::loader::{Module, ModuleLoader, Object, PyClass, PyFunction};
 use crate::module::Modules;
 
 /// How many functions and classes may be compiled because of each other.
@@ -34,6 +34,8 @@ pub(crate) struct Python {
     scope: Arc<Module>,
     /// Functions by where they are defined: file and offset.
     functions: FxHashMap<(Arc<str>, u32), FunctionId>,
+    /// What decorators have made of functions, likewise.
+    decorated: FxHashMap<(Arc<str>, u32), PyFunction>,
     /// Classes likewise; `None` for those that are no types.
     classes: FxHashMap<(Arc<str>, u32), Option<Type>>,
     /// How many classes are being made, each for the one before.
@@ -64,6 +66,7 @@ impl Python {
             modules: Modules::default(),
             scope,
             functions: FxHashMap::default(),
+            decorated: FxHashMap::default(),
             classes: FxHashMap::default(),
             making: 0,
             class_sources: FxHashMap::default(),
@@ -124,6 +127,7 @@ impl Python {
                 Some(dispatch) => Ok(Some(dispatch)),
                 None => self.value_global(unit, &module, &value, is_member),
             },
+            Object::Opaque(what) => Ok(Some(opaque(&what))),
             Object::Library(name) => {
                 if library::is_from_source(&name) {
                     return Err(Error::without_range(format!(
@@ -136,10 +140,11 @@ impl Python {
                         Ok(Some(infinity))
                     }
                     // A variable of Python, even if it is imported.
-                    Some(Global::Constant(value)) if !is_member => {
-                        let is_float = matches!(value, Constant::Float(_));
-                        Ok(Some(opaque(if is_float { "float" } else { "torch.dtype" })))
-                    }
+                    Some(Global::Constant(value)) if !is_member => Ok(Some(opaque(match value {
+                        Constant::Float(_) => "float",
+                        Constant::Bool(_) => "bool",
+                        _ => "torch.dtype",
+                    }))),
                     Some(global) => Ok(Some(global)),
                     // A module that is imported and that nothing is known of.
                     None if !name.contains('.') => Ok(Some(Global::Namespace(name.into()))),

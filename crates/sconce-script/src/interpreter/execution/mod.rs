@@ -23,7 +23,6 @@ mod patterns;
 mod saved;
 mod targets;
 mod unknown;
-mod versions;
 mod yaml;
 
 use std::path::{Path, PathBuf};

@@ -102,7 +102,9 @@ impl Interpreter<'_> {
             Value::Bool(true) => "True".to_owned(),
             Value::Bool(false) => "False".to_owned(),
             Value::Ellipsis => "...".to_owned(),
-            Value::Int(value) => program.parameter("int", IValue::Int(*value)),
+            Value::Int(value) | Value::NumpyInt(value) => {
+                program.parameter("int", IValue::Int(*value))
+            }
             Value::Float(value) => program.parameter("float", IValue::Float(*value)),
             Value::Complex(re, im) => program.parameter("complex", IValue::Complex(*re, *im)),
             Value::Str(text) => program.parameter("str", IValue::str(text.clone())),

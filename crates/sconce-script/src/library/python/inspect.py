@@ -41,6 +41,44 @@ def signature(function):
     return Signature(parameters)
 
 
+class FullArgSpec:
+    def __init__(self, args, varargs, varkw, defaults, kwonlyargs, kwonlydefaults, annotations):
+        self.args = args
+        self.varargs = varargs
+        self.varkw = varkw
+        self.defaults = defaults
+        self.kwonlyargs = kwonlyargs
+        self.kwonlydefaults = kwonlydefaults
+        self.annotations = annotations
+
+    def __iter__(self):
+        parts = (self.args, self.varargs, self.varkw, self.defaults, self.kwonlyargs, self.kwonlydefaults)
+        return iter((*parts, self.annotations))
+
+    def __getitem__(self, index):
+        return tuple(self)[index]
+
+
+def getfullargspec(function):
+    # What it is bound to is one of its arguments here.
+    function = getattr(function, "__func__", function)
+    args, varargs, varkw, defaults, kwonlyargs, kwonlydefaults = [], None, None, (), [], {}
+    for name, kind, given in sconce.parameters(function):
+        if kind == Parameter.VAR_POSITIONAL:
+            varargs = name
+        elif kind == Parameter.VAR_KEYWORD:
+            varkw = name
+        elif kind == Parameter.KEYWORD_ONLY:
+            kwonlyargs.append(name)
+            if given:
+                kwonlydefaults[name] = given[0]
+        else:
+            args.append(name)
+            defaults = defaults + given
+    annotations = getattr(function, "__annotations__", {})
+    return FullArgSpec(args, varargs, varkw, defaults or None, kwonlyargs, kwonlydefaults or None, annotations)
+
+
 def isclass(value):
     return isinstance(value, type)
 
