@@ -355,6 +355,11 @@ impl Search<'_> {
             "aten::arange" => {
                 return Some(Fact { dtype: self.told_dtype(node)?, rank: 1, is_last: false });
             }
+            // Where it says no dtype, that is of the number.
+            "aten::full" => {
+                let (dtype, rank) = (self.told_dtype(node)?, self.length(first)?);
+                return Some(Fact { dtype, rank, is_last: false });
+            }
             "aten::pow" if matches!(graph.ty(first), Type::Int | Type::Float) => {
                 return self.get(*rest.first()?)?.floating();
             }
