@@ -19,6 +19,9 @@ impl Interpreter<'_> {
                     Some(class) => {
                         format!("type object '{}' has no attribute '{name}'", class.name)
                     }
+                    None if library::has_attribute(library_name(value), name).is_some() => {
+                        format!("module '{}' has no attribute '{name}'", library_name(value))
+                    }
                     None => {
                         format!("'{}' object has no attribute '{name}'", self.type_name(value))
                     }
@@ -177,12 +180,7 @@ impl Interpreter<'_> {
     }
 
     fn plain_attribute(&mut self, value: &Value, name: &str) -> Outcome<Option<Value>> {
-        let library = match value {
-            Value::Namespace(module) => &*module.name,
-            Value::Library(base) => &**base,
-            _ => "",
-        };
-        if library::has_attribute(library, name) == Some(false) {
+        if library::has_attribute(library_name(value), name) == Some(false) {
             return Ok(None);
         }
         match value {
@@ -714,4 +712,13 @@ fn starts_large(name: &str) -> bool {
                 | "object"
                 | "type"
         )
+}
+
+/// The dotted name of a library or of what is in one; empty for what is neither.
+fn library_name(value: &Value) -> &str {
+    match value {
+        Value::Namespace(module) => &module.name,
+        Value::Library(name) => name,
+        _ => "",
+    }
 }

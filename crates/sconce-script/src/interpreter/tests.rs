@@ -412,7 +412,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "x = torch.nothing(2)\n",
             "x",
-            "line 5: 'torch.nothing' is not known here: constructors are run by a small interpreter, with what constructors commonly use of the libraries",
+            "line 5: AttributeError: module 'torch' has no attribute 'nothing'",
         ),
         ("x = y\ny = x\n", "x", "line 6: the value of this name depends on itself"),
     ];
