@@ -325,8 +325,8 @@ fn programs_run_as_python_runs_them() {
         ),
         (
             "import numpy as np\n",
-            "int(np.prod([2, 3])), np.prod((2, 3)) * 2, np.prod([1.5, 2]), hasattr(torch, 'relu'), hasattr(torch, 'nothing'), torch.finfo(torch.float16).max",
-            "(6, <numpy.int64>, 3.0, True, False, 65504.0)",
+            "int(np.prod([2, 3])), np.prod((2, 3)) * 2, np.prod([1.5, 2]), hasattr(torch, 'relu'), hasattr(torch, 'onnx'), hasattr(torch, 'nothing'), torch.finfo(torch.float16).max",
+            "(6, <numpy.int64>, 3.0, True, True, False, 65504.0)",
         ),
     ];
     for (text, expression, expected) in cases {

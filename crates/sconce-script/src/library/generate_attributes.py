@@ -1,6 +1,10 @@
-"""Writes attributes.tsv: the public members of modules of torch and Python that files ask for before they use them."""
+"""Writes attributes.tsv: the public members of modules of torch and Python that files ask for before they use them.
+
+Those with `?` before them are modules that are members once something imports them.
+"""
 
 import os
+import pkgutil
 import sys
 import warnings
 
@@ -18,4 +22,7 @@ MODULES = {
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "attributes.tsv"), "w") as out:
     for name, module in MODULES.items():
         members = [member for member in dir(module) if not member.startswith("_")]
+        for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if not found.name.startswith("_") and found.name not in members:
+                members.append(found.name if hasattr(module, found.name) else "?" + found.name)
         out.write(f"{name}\t{' '.join(members)}\n")

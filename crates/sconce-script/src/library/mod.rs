@@ -17,7 +17,7 @@ const KNOWN: &str = include_str!("known.tsv");
 /// Modules of Python, each with the operators that it has by their own names.
 const MEMBERS: &str = include_str!("members.txt");
 
-/// Modules and classes, each with its public members.
+/// Modules and classes, each with its public members; `?` is before modules that are members once they are imported.
 const ATTRIBUTES: &str = include_str!("attributes.tsv");
 
 /// Functions of `torch` that are compiled from `torch/functional.py` although an operator is called
@@ -324,7 +324,12 @@ pub(crate) fn has_attribute(base: &str, name: &str) -> Option<bool> {
         rows.map(|(base, names)| (base, names.split(' ').collect())).collect()
     });
     let known = table.get(base).filter(|_| !name.starts_with('_'))?;
-    Some(known.contains(name))
+    let is_imported = |member: &&str| member.strip_prefix('?') == Some(name);
+    if known.contains(name) {
+        Some(true)
+    } else {
+        (!known.iter().any(is_imported)).then_some(false)
+    }
 }
 
 /// Whether a module of the libraries is only what the table says, wherever its source may be.
