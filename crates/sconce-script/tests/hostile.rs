@@ -162,3 +162,14 @@ fn classes_of_themselves_and_of_too_many_others_are_refused() {
         assert!(error.contains("hostile.py"), "{name}: {error}");
     }
 }
+
+#[test]
+fn very_many_conditions_at_the_top_are_no_deep_ones() {
+    const MANY: usize = 20_000;
+    let function = "def f(x):\n    return V(x)\n";
+    let branches = "elif W == 1:\n    V = torch.abs\n".repeat(MANY);
+    let first = "import torch\nW = 0\nif W == 2:\n    V = torch.exp\n";
+    compile(&format!("{first}{branches}else:\n    V = torch.neg\n{function}")).unwrap();
+    let after_another = "if W == 1:\n    V = torch.abs\n".repeat(MANY);
+    compile(&format!("import torch\nW = 0\nV = torch.neg\n{after_another}{function}")).unwrap();
+}

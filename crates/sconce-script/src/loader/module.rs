@@ -40,7 +40,7 @@ pub(crate) struct Module {
     /// What names are bound to where an import fails: `except ImportError:`.
     pub(super) fallbacks: FxHashMap<Arc<str>, Fallback>,
     /// What names are bound to where a condition does not hold.
-    pub(super) choices: FxHashMap<Arc<str>, Choice>,
+    pub(super) choices: FxHashMap<Arc<str>, Arc<Choice>>,
     /// What follows the bindings of names and changes what they are bound to, in order.
     pub(super) changes: FxHashMap<Arc<str>, Vec<Arc<py::Stmt>>>,
     /// The expression that is all of it.
@@ -76,6 +76,9 @@ pub(super) struct Fallback {
     pub(super) needs: Arc<[String]>,
 }
 
+/// How many conditions one name may depend on; beyond them the last is taken to hold.
+const MAX_CHOICES: usize = 256;
+
 /// What a name is bound to by the branches of an `if`.
 #[derive(Debug, Clone)]
 pub(super) struct Choice {
@@ -83,7 +86,9 @@ pub(super) struct Choice {
     pub(super) if_true: Binding,
     pub(super) otherwise: Binding,
     /// What the other binding depends on in its turn.
-    pub(super) next: Option<Box<Choice>>,
+    pub(super) next: Option<Arc<Choice>>,
+    /// How many there are, this one counted.
+    depth: usize,
 }
 
 impl Module {
@@ -380,54 +385,56 @@ impl Module {
         self.bind_all(statement.finalbody);
     }
 
+    /// The clauses of an `if`, the last first: each counts where those before it do not hold.
     fn bind_if(&mut self, statement: py::StmtIf) {
+        for clause in statement.elif_else_clauses.into_iter().rev() {
+            match clause.test {
+                Some(test) => self.bind_clause(test, clause.body),
+                None => self.bind_all(clause.body),
+            }
+        }
+        self.bind_clause(*statement.test, statement.body);
+    }
+
+    /// A condition, and what is bound where it holds. What is bound already counts otherwise.
+    fn bind_clause(&mut self, test: py::Expr, body: Vec<py::Stmt>) {
         let is_main = |test: &py::Expr| {
             matches!(test, py::Expr::Compare(compare)
                 if matches!(&*compare.left, py::Expr::Name(name) if name.id == "__name__"))
         };
-        let is_checking = dotted(&statement.test)
-            .is_some_and(|name| name.rsplit('.').next() == Some("TYPE_CHECKING"));
+        let is_checking =
+            dotted(&test).is_some_and(|name| name.rsplit('.').next() == Some("TYPE_CHECKING"));
         // No device but the CPU is there.
-        let asks_for_device = matches!(&*statement.test, py::Expr::Call(call)
+        let asks_for_device = matches!(&test, py::Expr::Call(call)
             if dotted(&call.func).is_some_and(|name| name.ends_with(".is_available")));
         // Programs see no variables of the process.
-        let asks_for_variable = matches!(&*statement.test, py::Expr::Compare(compare)
+        let asks_for_variable = matches!(&test, py::Expr::Compare(compare)
             if *compare.ops == [py::CmpOp::In]
                 && compare.comparators.first().and_then(dotted).is_some_and(|name| name == "os.environ"));
-        let is_false = is_main(&statement.test) && &*self.name != "__main__"
-            || asks_for_device
-            || asks_for_variable;
-        let mut clauses = statement.elif_else_clauses.into_iter();
-        match clauses.next() {
-            Some(py::ElifElseClause { test: Some(test), body, range, node_index }) => {
-                let test = Box::new(test);
-                let elif_else_clauses = clauses.collect();
-                self.bind_if(py::StmtIf { test, body, elif_else_clauses, range, node_index });
-            }
-            Some(clause) => self.bind_all(clause.body),
-            None => {}
-        }
+        let is_false =
+            is_main(&test) && &*self.name != "__main__" || asks_for_device || asks_for_variable;
         if is_checking || is_false {
             return;
         }
         // What holds otherwise counts for the names that this does not bind.
-        let names = statement
-            .body
-            .iter()
-            .flat_map(|one| [defined_names(one), imported_names(one)].concat());
+        let names = body.iter().flat_map(|one| [defined_names(one), imported_names(one)].concat());
         let otherwise: Vec<_> = names
             .filter_map(|name| {
                 let binding = self.bindings.get(name.as_str())?.clone();
-                let next = self.choices.get(name.as_str()).cloned().map(Box::new);
+                let next = self.choices.get(name.as_str()).cloned();
                 Some((name, binding, next))
             })
             .collect();
-        self.bind_all(statement.body);
-        let test: Arc<py::Expr> = Arc::from(statement.test);
+        self.bind_all(body);
+        let test = Arc::new(test);
         for (name, otherwise, next) in otherwise {
             let Some(if_true) = self.bindings.get(name.as_str()).cloned() else { continue };
-            let test = Arc::clone(&test);
-            self.choices.insert(name.into(), Choice { test, if_true, otherwise, next });
+            let depth = next.as_ref().map_or(1, |next| next.depth + 1);
+            if depth <= MAX_CHOICES {
+                let test = Arc::clone(&test);
+                let choice = Choice { test, if_true, otherwise, next, depth };
+                self.choices.insert(name.into(), Arc::new(choice));
+            }
         }
     }
 
