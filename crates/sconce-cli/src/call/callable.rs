@@ -1,9 +1,11 @@
 //! What can be called: TorchScript modules, and programs that torch.export saved.
 
+use std::sync::Arc;
+
 use sconce::checkpoint::{Draft, Value};
 use sconce::export_program::Program;
 use sconce::jit::Module;
-use sconce::jit::ir::{Argument, Constant, Schema};
+use sconce::jit::ir::{Argument, Constant, Schema, Type};
 use sconce::run::{Error, IValue, Options, Session, from_object};
 
 use crate::call::method;
@@ -21,12 +23,14 @@ pub struct Default {
     pub value: IValue,
 }
 
-/// The defaults of a function's arguments. One that is not plain data has to be given.
+/// The defaults of a function's arguments. One that is neither plain data nor a member of an enum has to be given.
 pub fn defaults(schema: &Schema) -> Vec<Default> {
     let arguments = schema.arguments.iter().enumerate();
     let default = |(place, argument): (usize, &Argument)| {
-        let value = Draft::from(plain(argument.default.as_ref()?)?);
-        let value = from_object(value.root()).ok()?;
+        let value = match argument.default.as_ref()? {
+            Constant::Enum(Type::Enum(of), member) => IValue::Enum(Arc::clone(of), *member),
+            constant => from_object(Draft::from(plain(constant)?).root()).ok()?,
+        };
         Some(Default { place, name: argument.name.to_string(), value })
     };
     arguments.filter_map(default).collect()
