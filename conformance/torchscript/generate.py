@@ -8,6 +8,7 @@ folder of OUT holds
 
     model.pt            torch.jit.save of the scripted or traced program
     resaved.pt          torch.jit.save(torch.jit.load(model.pt))
+    moves               where PyTorch itself writes something else when it saves that once more
     graphs/NAME.txt     the graph of each function and method of the loaded program
     inlined/NAME.txt    the same with calls inlined, of those that call
     inputs.pt           the first call's arguments, a tuple (if there is one)
@@ -18,10 +19,12 @@ named at the end, and the exit status says so.
 """
 import argparse
 import importlib
+import io
 import pathlib
 import re
 import sys
 import warnings
+import zipfile
 
 import torch
 
@@ -72,6 +75,19 @@ def save_calls(calls, folder, derived):
     torch.save(said, folder / "calls.pt")
 
 
+def moves(path):
+    """Whether PyTorch itself writes other code, or other places of it, when it saves once more."""
+    again = io.BytesIO()
+    torch.jit.save(torch.jit.load(str(path)), again)
+    return code(path) != code(again)
+
+
+def code(file):
+    with zipfile.ZipFile(file) as archive:
+        names = filter(lambda name: name.endswith((".py", ".debug_pkl")), archive.namelist())
+        return {name.split("/", 1)[1]: archive.read(name) for name in names}
+
+
 def generate(name, program, calls, out, derived=False):
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,6 +95,8 @@ def generate(name, program, calls, out, derived=False):
     torch.jit.save(program, str(path))
     torch.jit.save(torch.jit.load(str(path)), str(folder / "resaved.pt"))
     graphs(path)
+    if moves(folder / "resaved.pt"):
+        (folder / "moves").touch()
     save_calls(calls, folder, derived)
 
 

@@ -7,7 +7,6 @@ Every TorchScript archive among the files, each content once, gets a folder in O
 makes them: `model.pt`, `resaved.pt`, `graphs/`, `inlined/`. One that PyTorch refuses has `torch_error.txt` instead.
 """
 import hashlib
-import io
 import pathlib
 import shutil
 import sys
@@ -15,7 +14,7 @@ import zipfile
 
 import torch
 
-from generate import graphs
+from generate import graphs, moves
 
 
 def describe(folder):
@@ -30,19 +29,6 @@ def describe(folder):
             (folder / "moves").touch()
     except RuntimeError as error:
         (folder / "torch_error.txt").write_text(str(error))
-
-
-def moves(path):
-    """Whether PyTorch itself writes other code, or other places of it, when it saves once more."""
-    again = io.BytesIO()
-    torch.jit.save(torch.jit.load(str(path)), again)
-    return code(path) != code(again)
-
-
-def code(file):
-    with zipfile.ZipFile(file) as archive:
-        names = filter(lambda name: name.endswith((".py", ".debug_pkl")), archive.namelist())
-        return {name.split("/", 1)[1]: archive.read(name) for name in names}
 
 
 def is_torchscript(path):

@@ -330,5 +330,4 @@ class OldCalls(nn.Module):
 
 @made((image, True))
 def quantized_old_calls():
-    torch.backends.quantized.engine = "fbgemm"
     return torch.jit.script(OldCalls())
