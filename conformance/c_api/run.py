@@ -24,9 +24,9 @@ import run as conformance  # noqa: E402
 CRATE = ROOT / "crates" / "sconce-c-api"
 EXAMPLES = ROOT / "examples"
 STRICT = ["-Wall", "-Wextra", "-Werror"]
-# The largest stripped library, and the longest time to load it. The library is to have 20 MiB one day; it has 21.6 in the profile
-# `wheel`, 21.7 in `optimized`.
-MOST_BYTES, MOST_SECONDS = 23 * 2**20, 0.005
+# The largest stripped library, and the longest time to load it. The library is to have 20 MiB one day; it has 23.1 in the
+# profile `optimized` since sparse tensors and mobile bytecode are there (21.7 before, and 21.6 in `wheel`).
+MOST_BYTES, MOST_SECONDS = 24 * 2**20, 0.005
 
 
 class Results:
