@@ -1,4 +1,4 @@
-//! A second product, cut into tiles, that is computed while [`crate::packed_gemv`] waits for memory:
+//! A second product, cut into tiles, that is computed while `packed_gemv` waits for memory:
 //! one line of a tile at a time.
 #![allow(unsafe_code, reason = "vector kernels over raw pointers; see the safety comments")]
 

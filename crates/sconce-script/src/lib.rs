@@ -5,6 +5,8 @@
 //! ([`sconce_syntax`]), graphs ([`sconce_compiler`]), and at last a module that saves as
 //! `torch.jit.save` saves it ([`sconce_torchscript`]).
 
+mod concrete_module;
+mod environment;
 mod error;
 mod frontend;
 pub mod hub;

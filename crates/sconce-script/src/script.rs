@@ -12,12 +12,12 @@ use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
 use crate::Error;
+use crate::concrete_module::Modules;
 use crate::frontend::Body;
 use crate::interpreter::{Construction, condition_at_top, construct};
 use crate::library;
 use crate::limits::ScriptLimits;
 use crate::loader::{self, ModuleLoader, PyFunction};
-use crate::module::Modules;
 use crate::objects::{self, Heap, Id};
 use crate::resolver::{Python, tree, tree_of};
 use crate::snippet::Snippet;
@@ -195,7 +195,8 @@ impl ScriptOptions {
     ) -> Result<(Python, Arc<loader::Module>), Error> {
         let stem = Path::new(filename).file_stem().map(|stem| stem.to_string_lossy());
         let name = self.module_name.as_deref().or(stem.as_deref()).unwrap_or("__main__");
-        let mut loader = ModuleLoader::new(folders).with_judge(condition_at_top);
+        let mut loader =
+            ModuleLoader::new(folders).with_judge(condition_at_top).with_compiler(compiled_text);
         let module = loader.add(loader::Module::parse(name, filename, text, false)?);
         Ok((Python::new(loader, Arc::clone(&module)), module))
     }
@@ -317,6 +318,11 @@ fn refuse_wrapped(python: &mut Python, function: &PyFunction) -> Result<(), Erro
         }
     }
     Ok(())
+}
+
+/// Compiles the function of a text, for the interpreter.
+pub(crate) fn compiled_text(text: &str) -> Result<Module, Error> {
+    Ok(ScriptOptions::new().compile_text("call.py", text)?.module().clone())
 }
 
 pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result<Scripted, Error> {

@@ -9,7 +9,7 @@ use sconce_ir::Type;
 use sconce_kernels::{DType, Tensor};
 
 use crate::autograd::graph::{Edge, Node, Source};
-use crate::autograd::record::{self, add, apply, evaluate, tensor, views};
+use crate::autograd::record::{self, add, evaluate, tensor, views};
 use crate::error::{Error, Raise, kernel};
 use crate::op_context::OpContext;
 use crate::op_context::formula::{Formula, From, Rule};
@@ -377,7 +377,7 @@ fn place(source: &Source) -> Place {
 fn fitted(context: &mut dyn OpContext, edge: &Edge, mut gradient: Tensor) -> Result<Tensor> {
     let mut convert = |name: &str, gradient: Tensor, more: Vec<IValue>| {
         let args = std::iter::once(IValue::Tensor(gradient)).chain(more).collect();
-        tensor(apply(context, name, args)?)
+        tensor(context.apply(name, args)?)
     };
     if *gradient.sizes() != *edge.sizes {
         let sizes = edge.sizes.iter().map(|&size| IValue::Int(size)).collect();

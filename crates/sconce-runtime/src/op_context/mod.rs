@@ -24,6 +24,10 @@ use crate::value::IValue;
 /// The operands of an instruction.
 pub(crate) type Operands = SmallVec<[IValue; 4]>;
 
+/// Computes an operator with operands, as its row says.
+pub(crate) type Compute<'a> =
+    &'a dyn Fn(&mut dyn OpContext, &mut [IValue]) -> Result<IValue, Raise>;
+
 /// What a running program asks of a class.
 #[derive(Debug)]
 pub(crate) struct ClassInfo {
@@ -63,6 +67,8 @@ pub(crate) trait OpContext {
     fn method(&mut self, object: &IValue, name: &str) -> Result<FunctionId, Error>;
     /// Calls a function of the program.
     fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error>;
+    /// Calls an operator by its full name, recorded where gradients are.
+    fn apply(&mut self, name: &str, args: Operands) -> Result<IValue, Raise>;
     /// Makes a graph ready to run that is in no function, with a table of constants of its own. The error says what
     /// it needs and is not here.
     fn compile(

@@ -186,6 +186,17 @@ impl IValue {
         }
     }
 
+    /// Whether it is a sparse tensor, or a list of them.
+    pub(crate) fn is_sparse(&self) -> bool {
+        match self {
+            IValue::Sparse(_) => true,
+            IValue::List(list) => {
+                list.read().items.first().is_some_and(|item| matches!(item, IValue::Sparse(_)))
+            }
+            _ => false,
+        }
+    }
+
     /// A string.
     pub fn str(text: impl Into<Text>) -> Self {
         IValue::Str(text.into())

@@ -17,20 +17,21 @@
 //! ```
 
 mod arguments;
-mod environment;
 mod loaded;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use arguments::Arguments;
-pub use environment::{Environment, Offline, RepositoryRequest, UrlRequest};
 pub use loaded::{Loaded, LoadedModule, LoadedObject};
+
+pub use crate::environment::{Environment, Offline, RepositoryRequest, UrlRequest};
 
 use crate::Error;
 use crate::interpreter::Hubconf;
 use crate::limits::ScriptLimits;
 use crate::loader::ModuleLoader;
+use crate::script::compiled_text;
 
 /// How many expressions and statements files may run, unless the caller says otherwise.
 const STEPS: u64 = 100_000_000;
@@ -38,8 +39,8 @@ const STEPS: u64 = 100_000_000;
 /// How to evaluate a `hubconf.py`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    pub(crate) paths: Vec<PathBuf>,
-    pub(crate) limits: ScriptLimits,
+    paths: Vec<PathBuf>,
+    limits: ScriptLimits,
 }
 
 impl Default for Options {
@@ -121,7 +122,7 @@ pub fn list(
     environment: &mut dyn Environment,
 ) -> Result<Listing, Error> {
     let mut loader = loader(folder.as_ref(), options);
-    let mut hubconf = Hubconf::run(&mut loader, folder.as_ref(), options, environment)?;
+    let mut hubconf = hubconf(&mut loader, folder.as_ref(), options, environment)?;
     let found = hubconf.entries()?.into_iter();
     let entries = found.map(|found| Entry {
         name: found.name,
@@ -142,7 +143,7 @@ pub fn help(
     environment: &mut dyn Environment,
 ) -> Result<Help, Error> {
     let mut loader = loader(folder.as_ref(), options);
-    let mut hubconf = Hubconf::run(&mut loader, folder.as_ref(), options, environment)?;
+    let mut hubconf = hubconf(&mut loader, folder.as_ref(), options, environment)?;
     let (documentation, signature) = hubconf.help(entry)?;
     Ok(Help { documentation, signature })
 }
@@ -158,7 +159,7 @@ pub fn missing_dependencies(
     environment: &mut dyn Environment,
 ) -> Result<Vec<String>, Error> {
     let mut loader = loader(folder.as_ref(), options);
-    Hubconf::run(&mut loader, folder.as_ref(), options, environment)?.missing_dependencies()
+    hubconf(&mut loader, folder.as_ref(), options, environment)?.missing_dependencies()
 }
 
 /// What PyTorch says of missing dependencies.
@@ -180,7 +181,7 @@ pub fn load(
     environment: &mut dyn Environment,
 ) -> Result<Loaded, Error> {
     let mut loader = loader(folder.as_ref(), options);
-    let mut hubconf = Hubconf::run(&mut loader, folder.as_ref(), options, environment)?;
+    let mut hubconf = hubconf(&mut loader, folder.as_ref(), options, environment)?;
     let made = hubconf.call(entry, &arguments.positional, &arguments.keywords)?;
     let module = hubconf.file();
     drop(hubconf);
@@ -189,5 +190,15 @@ pub fn load(
 
 fn loader(folder: &Path, options: &Options) -> ModuleLoader {
     let folders = [folder.to_owned()].into_iter().chain(options.paths.iter().cloned());
-    ModuleLoader::new(folders.collect())
+    ModuleLoader::new(folders.collect()).with_compiler(compiled_text)
+}
+
+/// The `hubconf.py` of a folder, after it has run.
+fn hubconf<'w>(
+    loader: &'w mut ModuleLoader,
+    folder: &Path,
+    options: &Options,
+    environment: &'w mut dyn Environment,
+) -> Result<Hubconf<'w>, Error> {
+    Hubconf::run(loader, folder, &options.paths, &options.limits, environment)
 }

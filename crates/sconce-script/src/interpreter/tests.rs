@@ -12,7 +12,7 @@ fn run_with(
     expression: &str,
     folders: Vec<PathBuf>,
 ) -> Result<(Heap, ObjectValue), Error> {
-    let mut loader = ModuleLoader::new(folders);
+    let mut loader = ModuleLoader::new(folders).with_compiler(crate::script::compiled_text);
     let module = loader.add(Module::parse("file", "file.py", text.to_owned(), false).unwrap());
     // Some of the programs do not end by themselves.
     let limits = ScriptLimits { steps: 1 << 24, memory: Some(1 << 29), time: None };
@@ -430,7 +430,7 @@ fn what_is_wrong_is_told_with_its_line() {
 #[test]
 fn tensors_that_nobody_names_are_freed() {
     let run = |text: &str| {
-        let mut loader = ModuleLoader::new(Vec::new());
+        let mut loader = ModuleLoader::new(Vec::new()).with_compiler(crate::script::compiled_text);
         let text = format!("import torch\n{text}");
         let module = loader.add(Module::parse("file", "file.py", text, false).unwrap());
         // Each tensor takes 4 MiB.
@@ -474,7 +474,7 @@ fn tensors_that_nobody_names_are_freed() {
 #[test]
 fn constructors_end_at_their_limits() {
     let run = |limits: ScriptLimits| {
-        let mut loader = ModuleLoader::new(Vec::new());
+        let mut loader = ModuleLoader::new(Vec::new()).with_compiler(crate::script::compiled_text);
         let text = "def f():\n    while True: pass\n".to_owned();
         let module = loader.add(Module::parse("file", "file.py", text, false).unwrap());
         let what = Construction { expression: "f()".to_owned(), limits, ..Construction::default() };
@@ -546,7 +546,7 @@ fn state_dicts_are_loaded_strictly() {
             .map(|(name, value)| (sconce_checkpoint::Value::Str(name.to_owned()), value))
             .collect();
         let draft = sconce_checkpoint::Draft::from(sconce_checkpoint::Value::Dict(entries));
-        let mut loader = ModuleLoader::new(Vec::new());
+        let mut loader = ModuleLoader::new(Vec::new()).with_compiler(crate::script::compiled_text);
         let module = loader.add(Module::parse("file", "file.py", text.clone(), false).unwrap());
         let mut interpreter = Interpreter::new(&mut loader, &ScriptLimits::default());
         let net = interpreter.evaluate_text(&module, "net").unwrap();

@@ -89,6 +89,9 @@ impl PyClass {
 /// Tells whether a condition at the top of a file holds, if that can be known.
 pub(crate) type Judge = fn(&mut ModuleLoader, &Arc<Module>, &py::Expr) -> Option<bool>;
 
+/// Compiles a text without classes, whose function is what its calls of torch's operators are run by.
+pub(crate) type CompileText = fn(&str) -> Result<sconce_torchscript::Module, Error>;
+
 /// All files that have been asked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModuleLoader {
@@ -101,6 +104,8 @@ pub(crate) struct ModuleLoader {
     conditions: FxHashMap<(Arc<str>, u32), Option<bool>>,
     /// What tells it.
     judge: Option<Judge>,
+    /// What compiles calls of torch's operators that constructors make.
+    compiler: Option<CompileText>,
     /// The ancestors of classes, by file and place.
     pub(crate) orders: FxHashMap<(Arc<str>, u32), Arc<[Ancestor]>>,
 }
@@ -126,6 +131,17 @@ impl ModuleLoader {
     pub(crate) fn with_judge(mut self, judge: Judge) -> Self {
         self.judge = Some(judge);
         self
+    }
+
+    /// Lets constructors call torch's operators.
+    pub(crate) fn with_compiler(mut self, compiler: CompileText) -> Self {
+        self.compiler = Some(compiler);
+        self
+    }
+
+    /// What compiles calls of torch's operators.
+    pub(crate) fn compiler(&self) -> Option<CompileText> {
+        self.compiler
     }
 
     /// Whether a condition at the top of a file holds.

@@ -7,7 +7,7 @@ use sconce_compiler::{Definition, Error, declare};
 use sconce_ir::{ClassId, Function, FunctionId, Type, Unit};
 use sconce_syntax::ast::Def;
 
-use super::Concrete;
+use crate::concrete_module::Concrete;
 use crate::frontend::Body;
 use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{PyClass, PyFunction};

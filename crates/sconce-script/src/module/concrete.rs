@@ -6,7 +6,8 @@ use ruff_python_ast as py;
 use sconce_compiler::{Error, Global, ModuleKind};
 use sconce_ir::{Class, ClassAttribute, ClassConstant, ClassId, Constant, Role, Type, Unit};
 
-use super::{Concrete, MAX_NESTING, Overloaded, Slot};
+use super::MAX_NESTING;
+use crate::concrete_module::{Concrete, Overloaded, Slot};
 use crate::frontend::dotted;
 use crate::library;
 use crate::loader::inheritance::{Ancestor, MemberKind};

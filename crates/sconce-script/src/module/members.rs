@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sconce_compiler::{Definition, Error, ModuleMember, declare};
 use sconce_ir::{Argument, ClassId, Type, Unit};
 
-use super::Concrete;
 use super::compile::Stub;
+use crate::concrete_module::Concrete;
 use crate::frontend::Body;
 use crate::loader::PyFunction;
 use crate::loader::inheritance::MemberKind;

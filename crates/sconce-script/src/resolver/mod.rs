@@ -17,10 +17,10 @@ use sconce_syntax::ast::Expr;
 
 pub(crate) use functions::{Decorated, Defaults, Pending, Tree, tree, tree_of};
 
+use crate::concrete_module::Modules;
 use crate::frontend::dotted;
 use crate::library;
 use crate::loader::{Module, ModuleLoader, Object, PyClass, PyFunction};
-use crate::module::Modules;
 
 /// How many functions and classes may be compiled because of each other.
 const MAX_PENDING: usize = 200;

@@ -13,8 +13,7 @@ use crate::autograd::derivatives;
 use crate::autograd::graph::{self, Edge, Node, Origin, Saved, each_tensor, is_differentiable};
 use crate::error::{Error, Raise, kernel};
 use crate::op_context::formula::{Effect, Formula, From, Input, Known, Rule};
-use crate::op_context::{OpContext, Operands};
-use crate::ops::{self, Args, Builtin};
+use crate::op_context::{Compute, OpContext, Operands};
 use crate::value::IValue;
 
 type Result<T = IValue> = std::result::Result<T, Raise>;
@@ -42,18 +41,18 @@ const OF_GRADIENTS: &[&str] = &[
 pub(crate) fn run(
     context: &mut dyn OpContext,
     name: &Rc<str>,
-    builtin: &Builtin,
+    compute: Compute<'_>,
     mut args: Operands,
 ) -> Result {
     let has_tensors = |value: &IValue| matches!(value, IValue::Tensor(_) | IValue::List(_));
     let known = if args.iter().any(has_tensors) { known(context, name)? } else { None };
-    let Some(known) = known else { return builtin.call(context, Args(&mut args)) };
+    let Some(known) = known else { return compute(context, &mut args) };
     let is_recorded = context.autograd().enabled && args.iter().any(requires_grad);
-    if is_recorded && args.iter().any(ops::sparse::is_sparse) {
+    if is_recorded && args.iter().any(IValue::is_sparse) {
         return Err(Raise::unsupported("gradients of operators on sparse tensors"));
     }
     match known.effect {
-        Effect::InPlace => return change(context, &known, builtin, args, is_recorded),
+        Effect::InPlace => return change(context, &known, compute, args, is_recorded),
         Effect::Out if is_recorded => {
             let name = name.strip_prefix("aten::").unwrap_or(name);
             let name = name.split('.').next().unwrap_or(name);
@@ -69,7 +68,7 @@ pub(crate) fn run(
     }
     // What is held here is not taken for the result.
     let operands = args.clone();
-    let result = builtin.call(context, Args(&mut args))?;
+    let result = compute(context, &mut args)?;
     if known.effect == Effect::Views
         && let Some(IValue::Tensor(of)) = operands.first()
     {
@@ -173,22 +172,13 @@ pub(crate) fn evaluate_operator(
     }
 }
 
-/// Calls an operator of the table by name, recorded where gradients are.
-pub(crate) fn apply(context: &mut dyn OpContext, name: &str, args: Operands) -> Result {
-    let (symbol, overload) = name.split_once('.').unwrap_or((name, ""));
-    let Some(builtin) = ops::find(symbol, overload) else {
-        return Err(Raise::unsupported(name));
-    };
-    run(context, &Rc::from(name), &builtin, args)
-}
-
 /// The sum of two gradients.
 pub(crate) fn add(context: &mut dyn OpContext, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if !context.autograd().enabled {
         return kernels::add(a.into(), b.into(), 1.into()).map_err(kernel);
     }
     let args = [IValue::Tensor(a.clone()), IValue::Tensor(b.clone()), IValue::Int(1)];
-    tensor(apply(context, "aten::add.Tensor", args.into_iter().collect())?)
+    tensor(context.apply("aten::add.Tensor", args.into_iter().collect())?)
 }
 
 pub(crate) fn tensor(value: IValue) -> Result<Tensor> {
@@ -391,18 +381,18 @@ fn as_tensor(value: &IValue) -> IValue {
 fn change(
     context: &mut dyn OpContext,
     known: &Known,
-    builtin: &Builtin,
+    compute: Compute<'_>,
     mut args: Operands,
     is_recorded: bool,
 ) -> Result {
     let target = match args.first() {
         Some(IValue::Tensor(target)) if is_recorded => target.clone(),
-        _ => return builtin.call(context, Args(&mut args)),
+        _ => return compute(context, &mut args),
     };
     views::check_may_change(&target)?;
     if let Some(Rule::None) = known.rule.as_deref() {
         // What it is now depends on nothing.
-        let result = builtin.call(context, Args(&mut args))?;
+        let result = compute(context, &mut args)?;
         return views::change_origin(context, &target, None).map(|()| result);
     }
     let mut operands = args.clone();
@@ -417,7 +407,7 @@ fn change(
         return views::change_origin(context, &target, origin).map(|()| IValue::Tensor(target));
     }
     let edges = edges(context, known, &operands)?;
-    let result = builtin.call(context, Args(&mut args))?;
+    let result = compute(context, &mut args)?;
     let node = Rc::new(node(context, known, edges, operands, &result));
     views::change_origin(context, &target, Some(Origin { node, output: 0 }))?;
     Ok(result)

@@ -26,7 +26,7 @@ use crate::ops::{Args, BorrowedArg, Builtin, MAX_BORROWED};
 use crate::profile::ProfileEntry;
 use crate::sink::Sink;
 use crate::value::{Future, IValue};
-use crate::{Error, autograd};
+use crate::{Error, autograd, ops};
 
 /// How deep operators may call functions of the program that call operators (a sort that compares
 /// objects whose comparison sorts).
@@ -499,7 +499,7 @@ impl Machine {
                 let at = self.frames.last().and_then(|frame| frame.next.checked_sub(1));
                 let name = at.and_then(|at| Some(&code.operators.get(at)?.as_ref()?.full));
                 let result = match name {
-                    Some(name) => autograd::run_recorded(self, name, builtin, args)?,
+                    Some(name) => self.run_recorded(name, builtin, args)?,
                     None => {
                         return Err(
                             Error::Malformed("an operator without a name".to_owned()).into()
@@ -702,6 +702,18 @@ fn spend(code: &Code, at: usize, time: Duration, implementation: Option<&'static
     }
 }
 
+impl Machine {
+    /// Calls an operator, and records it where one of its operands requires a gradient.
+    fn run_recorded(
+        &mut self,
+        name: &Rc<str>,
+        builtin: &Builtin,
+        args: Operands,
+    ) -> Result<IValue, Raise> {
+        autograd::run_recorded(self, name, &|context, args| builtin.call(context, Args(args)), args)
+    }
+}
+
 impl OpContext for Machine {
     fn budget(&self) -> &Budget {
         &self.budget
@@ -785,6 +797,14 @@ impl OpContext for Machine {
     fn call(&mut self, function: FunctionId, args: Vec<IValue>) -> Result<IValue, Error> {
         let code = self.code(function)?;
         self.run(code, args.into())
+    }
+
+    fn apply(&mut self, name: &str, args: Operands) -> Result<IValue, Raise> {
+        let (symbol, overload) = name.split_once('.').unwrap_or((name, ""));
+        let Some(builtin) = ops::find(symbol, overload) else {
+            return Err(Raise::unsupported(name));
+        };
+        self.run_recorded(&Rc::from(name), &builtin, args)
     }
 
     fn compile(

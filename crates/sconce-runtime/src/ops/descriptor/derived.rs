@@ -198,7 +198,7 @@ impl Builtin {
     /// Computes it and puts the result where it belongs.
     pub(crate) fn call(self, context: &mut dyn OpContext, args: Args<'_>) -> Result {
         if let Some(rule) = self.sparse
-            && args.0.iter().any(sparse::is_sparse)
+            && args.0.iter().any(IValue::is_sparse)
         {
             return self.call_sparse(rule, context, args);
         }

@@ -58,17 +58,6 @@ pub(crate) fn rule(symbol: &str, overload: &str) -> Option<SparseRule> {
     BY_NAME.get(&(symbol, overload)).copied()
 }
 
-/// Whether an operand is sparse, or a list of sparse tensors.
-pub(crate) fn is_sparse(value: &IValue) -> bool {
-    match value {
-        IValue::Sparse(_) => true,
-        IValue::List(list) => {
-            list.read().items.first().is_some_and(|item| matches!(item, IValue::Sparse(_)))
-        }
-        _ => false,
-    }
-}
-
 impl SparseRule {
     /// Computes an operator by its rule; `dense` is how it is computed for dense tensors.
     pub(crate) fn run(self, dense: Run, context: &mut dyn OpContext, mut args: Args<'_>) -> Result {

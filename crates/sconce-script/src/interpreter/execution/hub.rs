@@ -7,7 +7,7 @@ use super::super::arguments::{Keywords, LibraryArguments};
 use super::super::control_flow::{Outcome, refuse};
 use super::super::value::{Cell, Value};
 use super::Interpreter;
-use crate::hub::{RepositoryRequest, UrlRequest};
+use crate::environment::{RepositoryRequest, UrlRequest};
 use crate::loader::Module;
 
 /// Names of libraries that are answered here, wherever their source may be.

@@ -37,8 +37,9 @@ use super::value::{Dict, Id, Key, Value};
 pub(super) use patterns::flag as regex_flag;
 
 use super::{Frame, Interpreter};
-use crate::hub::Environment;
+use crate::environment::Environment;
 use crate::library::NameKind;
+use crate::limits::ScriptLimits;
 use crate::loader::{self, Files, Module, ModuleLoader};
 
 pub(super) use hub::answers;
@@ -129,24 +130,25 @@ pub(crate) struct Hubconf<'w> {
 }
 
 impl<'w> Hubconf<'w> {
-    /// Runs the `hubconf.py` of a folder.
+    /// Runs the `hubconf.py` of a folder; the other folders are where modules are imported from, too.
     ///
     /// # Errors
     /// When there is none, it is no Python, it raises, or it uses up what it may spend.
     pub(crate) fn run(
         loader: &'w mut ModuleLoader,
         folder: &Path,
-        options: &crate::hub::Options,
+        folders: &[PathBuf],
+        limits: &ScriptLimits,
         environment: &'w mut dyn Environment,
     ) -> Result<Self, Error> {
-        let mut interpreter = Interpreter::new(loader, &options.limits);
-        let readable = [folder.to_owned()].into_iter().chain(options.paths.iter().cloned());
+        let mut interpreter = Interpreter::new(loader, limits);
+        let readable = [folder.to_owned()].into_iter().chain(folders.iter().cloned());
         interpreter.execution = Some(Execution {
             environment,
             repository: Repository { folder: folder.to_owned(), number: 0 },
             entered: 0,
             depth: 0,
-            folders: options.paths.clone(),
+            folders: folders.to_vec(),
             readable: readable.filter_map(|folder| folder.canonicalize().ok()).collect(),
             namespaces: FxHashMap::default(),
             unfinished: FxHashSet::default(),

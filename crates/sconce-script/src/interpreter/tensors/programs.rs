@@ -9,7 +9,6 @@ use sconce_runtime::{IValue, Limits, Options, Session};
 use crate::interpreter::Interpreter;
 use crate::interpreter::control_flow::{Outcome, refuse};
 use crate::interpreter::value::Value;
-use crate::script::ScriptOptions;
 
 /// How many different calls may be compiled.
 const MAX_PROGRAMS: usize = 4096;
@@ -66,15 +65,17 @@ impl Interpreter<'_> {
             if self.programs.sessions.len() >= MAX_PROGRAMS {
                 return refuse("the constructors make too many different calls of torch");
             }
-            let compiled = ScriptOptions::new().compile_text("call.py", &text);
-            let compiled = match compiled {
-                Ok(compiled) => compiled,
+            let Some(compile) = self.loader.compiler() else {
+                return refuse("operators of torch are not called here");
+            };
+            let module = match compile(&text) {
+                Ok(module) => module,
                 Err(error) => return refuse(format!("{} (in '{body}')", error.message())),
             };
             let limits = Limits { steps: LIMITS.0, elements: LIMITS.1, ..Limits::default() };
             let memory = self.limits.memory;
             let options = Options { limits, memory, optimize: false, ..Options::default() };
-            match Session::new(compiled.module(), options) {
+            match Session::new(&module, options) {
                 Ok(session) => self.programs.sessions.insert(text.clone(), session),
                 Err(error) => return refuse(error.to_string()),
             };
