@@ -85,11 +85,7 @@ impl Builder {
         inputs: &[ValueId],
         outputs: &[Type],
     ) -> NodeId {
-        let node = self.graph.new_node(kind, inputs);
-        for ty in outputs {
-            self.graph.add_output(node, ty.clone());
-        }
-        self.graph.append(self.block, node)
+        self.graph.append_node(self.block, kind, inputs, outputs)
     }
 
     /// Adds a node with one output, and gives that.

@@ -1,11 +1,27 @@
 //! Putting nodes into blocks, moving and destroying them.
 
-use super::{BlockId, Graph, NodeId, Owner};
+use super::{BlockId, Graph, NodeId, Owner, ValueId};
+use crate::{Kind, Type};
 
 impl Graph {
     /// Puts a node that is in no block at the end of one.
     pub fn append(&mut self, block: BlockId, node: NodeId) -> NodeId {
         self.insert_before(node, self.return_node(block))
+    }
+
+    /// Makes a node with outputs of these types, at the end of a block.
+    pub fn append_node(
+        &mut self,
+        block: BlockId,
+        kind: impl Into<Kind>,
+        inputs: &[ValueId],
+        outputs: &[Type],
+    ) -> NodeId {
+        let node = self.new_node(kind, inputs);
+        for ty in outputs {
+            self.add_output(node, ty.clone());
+        }
+        self.append(block, node)
     }
 
     /// Puts a node that is in no block at the start of one.

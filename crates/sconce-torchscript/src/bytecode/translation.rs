@@ -449,12 +449,9 @@ impl<'t> Translation<'t> {
         inputs: &[ValueId],
         outputs: &[Type],
     ) -> NodeId {
-        let node = self.graph.new_node(kind, inputs);
-        for ty in outputs {
-            self.graph.add_output(node, ty.clone());
-        }
+        let node = self.graph.append_node(self.block, kind, inputs, outputs);
         self.graph.node_mut(node).range = self.place();
-        self.graph.append(self.block, node)
+        node
     }
 
     /// The line of the listing that shows the instruction.
