@@ -4,7 +4,8 @@
 
 Each is exported as it is (training) and decomposed (core); the batch is a symbol where the code allows it, and a second
 batch of another size is then run, too. `sconce code` must print what `print(torch.export.load(FILE))` prints, and
-`sconce run` must give what `ep.module()` gives. Files that agreed are removed from FOLDER. Without --sconce they are only
+`sconce run` must give what `ep.module()` gives; `sconce resave` must give the file's bytes, and with `--like-torch` those that
+`torch.export.save(torch.export.load(FILE))` gives. Files that agreed are removed from FOLDER. Without --sconce they are only
 made; files that are there are not made again. Needs torchvision, timm and transformers.
 """
 
@@ -45,6 +46,15 @@ import architectures
 from run_models import difference, plain
 
 DIALECTS = ["training", "core"]
+# What a run may be instead of equal.
+RUNS = ["unsupported", "fails", "differs"]
+# What is compared, and what is said where it is equal.
+EQUAL = {
+    "run": "run equal",
+    "text": "text equal",
+    "resave": "saved again byte for byte",
+    "resave --like-torch": "saved as PyTorch saves what it loads",
+}
 
 
 def detached(tree):
@@ -98,11 +108,20 @@ def make(name, dialects, folder):
             loaded = torch.export.load(f"{base}.pt2")
             seconds = time.perf_counter() - started
             pathlib.Path(f"{base}.txt").write_text(str(loaded))
-            facts = {"load": seconds, "calls": len(calls)}
+            again = saved_again(base)
+            again.parent.mkdir(exist_ok=True)
+            torch.export.save(loaded, again)
+            same = again.read_bytes() == pathlib.Path(f"{base}.pt2").read_bytes()
+            facts = {"load": seconds, "calls": len(calls), "PyTorch gives the same bytes": same}
         except Exception as error:
             text = str(error).strip().splitlines()
             facts = {"failed": f"{type(error).__name__}: {text[0][:150] if text else ''}"}
         pathlib.Path(f"{base}.json").write_text(json.dumps(facts))
+
+
+def saved_again(base):
+    """What PyTorch saves of what it loads. Archives know their file's name."""
+    return base.parent / "again" / f"{base.name}.pt2"
 
 
 def takes_star(model):
@@ -129,6 +148,13 @@ def check(base, facts, sconce):
     if shown.returncode or shown.stdout != want:
         lines = difflib.unified_diff(want.splitlines(), shown.stdout.splitlines(), "PyTorch", "sconce", lineterm="", n=0)
         wrong.append(("text", shown.stderr.strip() or " | ".join(list(lines)[2:6])[:400]))
+    resaved = base.parent / "resaved" / f"{base.name}.pt2"
+    resaved.parent.mkdir(exist_ok=True)
+    for kind, words, want in [("resave", [], f"{base}.pt2"), ("resave --like-torch", ["--like-torch"], saved_again(base))]:
+        done = subprocess.run([sconce, "resave", "--force", *words, f"{base}.pt2", resaved], capture_output=True, text=True)
+        if done.returncode or resaved.read_bytes() != pathlib.Path(want).read_bytes():
+            wrong.append((kind, done.stderr.strip() or "other bytes than PyTorch's"))
+        resaved.unlink(missing_ok=True)
     calls = torch.load(f"{base}.calls.pt")
     command = [sconce, "run", f"{base}.pt2", "--output", f"{base}.out.pt", "--force", "--quiet"]
     for index, call in enumerate(calls):
@@ -173,7 +199,8 @@ def main():
                 print(f"{name} ({dialect}) cannot be exported: {facts['failed']}", flush=True)
                 continue
             if facts.get("agreed"):
-                counts.update(["run equal", "text equal"])
+                counts.update(EQUAL.values())
+                counts["PyTorch gives the same bytes"] += facts["PyTorch gives the same bytes"]
                 continue
             if not options.sconce:
                 print(f"{name} ({dialect}) made", flush=True)
@@ -182,15 +209,16 @@ def main():
             for kind, text in wrong:
                 print(f"{name} ({dialect}) {kind}: {text}", flush=True)
             counts.update(kind for kind, _ in wrong)
-            counts["run equal"] += all(kind == "text" for kind, _ in wrong)
-            counts["text equal"] += all(kind != "text" for kind, _ in wrong)
+            for kind, what in EQUAL.items():
+                counts[what] += all(found not in (RUNS if kind == "run" else [kind]) for found, _ in wrong)
+            counts["PyTorch gives the same bytes"] += facts["PyTorch gives the same bytes"]
             if not wrong and not options.keep:
-                for file in options.folder.glob(f"{name}.{dialect}.*"):
+                for file in [*options.folder.glob(f"{name}.{dialect}.*"), saved_again(base)]:
                     if file.suffix != ".json":
                         file.unlink()
                 pathlib.Path(f"{base}.json").write_text(json.dumps({**facts, "agreed": True}))
     print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
-    return 1 if any(counts[kind] for kind in ["text", "fails", "differs"]) else 0
+    return 1 if any(counts[kind] for kind in ["text", "resave", "resave --like-torch", "fails", "differs"]) else 0
 
 
 if __name__ == "__main__":

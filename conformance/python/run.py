@@ -19,7 +19,7 @@ from wheel_under_test import HOME, ROOT
 sys.path.insert(0, str(ROOT / "conformance"))
 import run as conformance  # noqa: E402
 
-TESTERS = ["ml_dtypes", "pytest", "mypy"]
+TESTERS = ["jax", "ml_dtypes", "pytest", "mypy"]
 
 
 def main() -> int:
