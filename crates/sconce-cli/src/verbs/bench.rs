@@ -2,7 +2,7 @@
 
 mod comparison;
 mod measured;
-mod profile;
+mod explain;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use comparison::{Compared, Comparison};
 use measured::{Measured, Times, time};
-use profile::{FunctionShare, LineShare, Operation, Share, label};
+use explain::{FunctionShare, LineShare, Operation, Share, label};
 
 use crate::arguments::call::Call;
 use crate::arguments::python::PythonOptions;
@@ -103,7 +103,7 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
     let mut options = call.budget.silent();
     options.profile = true;
     let mut profiled = session(&callable, call, options, &file, say)?;
-    let entries = profile::profile(&mut profiled, &arguments, times.median)
+    let entries = explain::explain(&mut profiled, &arguments, times.median)
         .map_err(|error| failure(error, &file))?;
     let document = Document {
         schema_version: SCHEMA_VERSION,
@@ -113,10 +113,10 @@ pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
         warmup: args.warmup,
         runs: times.runs,
         seconds: times.summary(),
-        operators: profile::operators(&entries),
-        functions: profile::functions(&entries),
+        operators: explain::operators(&entries),
+        functions: explain::functions(&entries),
         vector_instructions: sconce::run::vector_instructions(),
-        operations: args.explain.then(|| profile::operations(&entries)),
+        operations: args.explain.then(|| explain::operations(&entries)),
     };
     if args.json {
         out.json(&document)?;

@@ -60,7 +60,7 @@ pub struct Operation<'a> {
 type Key = (String, String, Vec<&'static str>, Option<&'static str>, Option<(u32, u32)>);
 
 /// What the operations of one call take: the median of some calls.
-pub fn profile(
+pub fn explain(
     called: &mut Called,
     arguments: &Arguments,
     median: f64,
