@@ -1,8 +1,8 @@
 //! `sconce bench`: how long a program takes, and where.
 
 mod comparison;
-mod measured;
 mod explain;
+mod measured;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use clap::Args;
 use serde::Serialize;
 
 use comparison::{Compared, Comparison};
-use measured::{Measured, Times, time};
 use explain::{FunctionShare, LineShare, Operation, Share, label};
+use measured::{Measured, Times, time};
 
 use crate::arguments::call::Call;
 use crate::arguments::python::PythonOptions;
