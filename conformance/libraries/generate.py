@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds what torch.jit.script compiles in installed libraries, and keeps what it makes of it.
 
-    generate.py OUT LIBRARY [LIBRARY …] [--every N] [--jobs N]
+    generate.py OUT LIBRARY [LIBRARY …] [--every N] [--only REGEX] [--jobs N]
 
 Every function that a library's public files define, and every nn.Module class whose constructor takes
 nothing or plain values, is given to torch.jit.script in a process of its own, so nothing is mangled for
@@ -10,20 +10,23 @@ another's sake. What PyTorch compiles and saves becomes a folder `OUT/LIBRARY/NA
     source.py    one line, which imports it
     case.json    name, library, kind (function or module), entry (what is scripted)
     graph.txt    its graph; of a module that of forward
-    saved.pt     torch.jit.save, without the numbers of parameters
-    state.pth    the module's state dict, whose tensors repeat one number
+    saved.pt     torch.jit.save; its tensors repeat one number each
+    resaved.pt   torch.jit.save of what torch.jit.load makes of that
+    state.pth    the module's state dict, of the same tensors
 
 What PyTorch refuses is left out.
 """
 import argparse
 import importlib
 import inspect
+import itertools
 import json
 import multiprocessing
 import os
 import pathlib
 import pkgutil
 import re
+import shutil
 import signal
 import sys
 import warnings
@@ -112,10 +115,9 @@ def make(out, library, kind, file, name, entry):
     item = eval(entry, names)
     if kind == "module" and sum(each.numel() for each in item.parameters()) > MOST_NUMBERS:
         return
-    state = {}
     if kind == "module":
-        state = {key: value.new_zeros(()).expand(value.shape) if isinstance(value, torch.Tensor) else value
-                 for key, value in item.state_dict().items()}
+        in_one_number(item)
+    state = item.state_dict() if kind == "module" else {}
     scripted = torch.jit.script(item)
     folder = out / library / f"{file}.{name}"
     graph = None
@@ -124,10 +126,9 @@ def make(out, library, kind, file, name, entry):
     folder.mkdir(parents=True, exist_ok=True)
     try:
         torch.jit.save(scripted, str(folder / "saved.pt"))
-        without_numbers(folder / "saved.pt")
+        torch.jit.save(torch.jit.load(str(folder / "saved.pt")), str(folder / "resaved.pt"))
     except Exception:
-        (folder / "saved.pt").unlink(missing_ok=True)
-        folder.rmdir()
+        shutil.rmtree(folder)
         return
     (folder / "source.py").write_text(source)
     if state:
@@ -137,19 +138,17 @@ def make(out, library, kind, file, name, entry):
     (folder / "case.json").write_text(json.dumps({"name": f"{file}.{name}", "library": library, "kind": kind, "entry": entry}))
 
 
-def without_numbers(path):
-    """Leaves out what is compared with nothing."""
-    import zipfile
+def in_one_number(module):
+    """Makes all tensors of a module repeat one number, which a file holds once."""
+    import torch
 
-    with zipfile.ZipFile(path) as archive:
-        kept = {name: archive.read(name) for name in archive.namelist() if not re.match(r"[^/]+/data/", name)}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in kept.items():
-            archive.writestr(name, text)
+    for tensor in [*module.parameters(), *module.buffers()]:
+        with torch.no_grad():
+            tensor.set_(tensor.new_zeros(()).expand(tensor.shape))
 
 
 def of_library(task):
-    out, library, every = task
+    out, library, every, only = task
     warnings.filterwarnings("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"
     import torch
@@ -160,9 +159,8 @@ def of_library(task):
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    for number, candidate in enumerate(candidates(library)):
-        if number % every:
-            continue
+    chosen = (candidate for candidate in candidates(library) if re.search(only, f"{candidate[1]}.{candidate[2]}"))
+    for candidate in itertools.islice(chosen, 0, None, every):
         child = os.fork()
         if child == 0:
             try:
@@ -177,10 +175,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("libraries", nargs="+")
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="each N-th function and class")
+    parser.add_argument("--only", default="", help="a pattern that names must match")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    tasks = [(options.out.resolve(), library, options.every) for library in options.libraries]
+    tasks = [(options.out.resolve(), library, options.every, options.only) for library in options.libraries]
     with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
         pool.map(of_library, tasks, chunksize=1)
 

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 """What sconce makes of the Python of real libraries beside what torch.jit.script makes of it.
 
-    run.py [--sconce BINARY] [--sample] [--keep OUT] [--only REGEX] [--libraries A,B] [--results FOLDER]
+    run.py [--sconce BINARY] [--sample] [--every N] [--keep OUT] [--only REGEX] [--libraries A,B] [--results FOLDER]
 
-Installs the libraries of `libraries.txt` (pip's other environment, without what they depend on, which
+Installs the libraries of `libraries.txt` (in an environment of its own, without what they depend on, which
 torch brings), has `generate.py` find what torch.jit.script compiles in them, and compares:
 
     graph   sconce graph    the graph's text is PyTorch's
     code    sconce script   every `code/` source of the archive is PyTorch's but for the order of a
                             class's constants
     debug   sconce script   so are the debug records
+    resave  sconce resave   what PyTorch writes of its own load of its own archive, byte for byte: every
+                            source, debug record and pickle
 
-`refused` is what sconce says that it does not compile. Prints the refusals by reason and count. The
-whole run writes `libraries.tsv` into `--results`. Both fail where something that is recorded there as
-passed does not pass, where sconce compiles something other than PyTorch does and that is not
-recorded, or when it panics or hangs.
+`not supported` is what sconce says that it does not compile. Prints the refusals by reason and count. A run
+of all libraries writes what it found into `libraries.tsv` in `--results`, with `--every` beside what is
+there of other cases. Runs fail where something that is recorded there as passed does not pass, where
+sconce compiles something other than PyTorch does and that is not recorded, or when it panics or hangs.
 """
-import argparse
 import collections
 import importlib.util
 import json
-import multiprocessing
 import os
 import pathlib
 import re
@@ -30,22 +30,16 @@ import tempfile
 import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
-RESULTS = HERE.parent / "results"
-CHECKS = ("graph", "code", "debug")
-PASSED, FAILED, REFUSED, NOTHING = "passed", "failed", "refused", "-"
+sys.path.insert(0, str(HERE.parent))
+
+import compiled  # noqa: E402
+import run as environment  # noqa: E402
+from compiled import FAILED, NOTHING, PASSED, UNSUPPORTED, Different, Hopeless, Row  # noqa: E402
+
+CHECKS = ("graph", "code", "debug", "resave")
 LONGEST = 120
 # Every so many of the candidates are made for the sample, of these libraries.
-SAMPLE_EVERY, SAMPLE_LIBRARIES = 12, ("kornia", "torchmetrics", "e3nn")
-
-Row = collections.namedtuple("Row", "name library kind verdicts said")
-
-
-def beside(path):
-    """Another script of this folder's parent; three are called `run`."""
-    spec = importlib.util.spec_from_file_location(path.replace("/", "_"), HERE.parent / f"{path}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+SAMPLE_EVERY, SAMPLE_LIBRARIES = 15, ("torchmetrics", "kornia", "torch_geometric", "torchaudio", "e3nn")
 
 
 def libraries():
@@ -75,10 +69,12 @@ def python_with(chosen):
     return str(python)
 
 
-def folders_of(python):
+def folders_of(python, chosen):
     """Where the libraries and torch are imported from."""
-    code = "import sys, json; print(json.dumps([p for p in sys.path if p.endswith('site-packages')]))"
-    return json.loads(subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout)
+    code = ("import importlib.util, json, pathlib, sys\n"
+            "folders = [str(pathlib.Path(importlib.util.find_spec(name).origin).parents[1]) for name in sys.argv[1:]]\n"
+            "print(json.dumps(list(dict.fromkeys(folders))))")
+    return json.loads(subprocess.run([python, "-c", code, *chosen, "torch"], check=True, capture_output=True, text=True).stdout)
 
 
 def reason(said):
@@ -90,134 +86,110 @@ def reason(said):
 
 
 def checked(task):
+    """The row of one case, in a process of its own."""
     sconce, folder, paths = task
-    script_checks = beside("script/run")
     about = json.loads((folder / "case.json").read_text())
     options = [part for path in paths for part in ("--path", path)]
     if (folder / "state.pth").exists():
         options += ["--state", "state.pth"]
 
-    def call(*arguments):
-        try:
-            done = subprocess.run([sconce, *arguments, *options], cwd=folder, capture_output=True, text=True,
-                                  timeout=LONGEST, errors="replace")
-        except subprocess.TimeoutExpired:
-            return "Hopeless: no answer", None
-        if done.returncode not in (0, 1, 2, 3) or "panicked at" in done.stderr:
-            return f"Hopeless: status {done.returncode}: {done.stderr[-300:]}", None
-        return (done.stderr.strip() if done.returncode else None), done.stdout
+    def done(*arguments):
+        done = compiled.call(sconce, arguments, folder, LONGEST)
+        if done.returncode:
+            raise Different(done.stderr.strip())
+        return done.stdout
+
+    def graph():
+        compiled.same_text(done("graph", f"source.py:{about['entry']}", *options), (folder / "graph.txt").read_text())
+
+    def code():
+        same("saved.pt", lambda name: name.startswith("code/") and name.endswith(".py"))
+
+    def debug():
+        same("saved.pt", lambda name: name.endswith(".debug_pkl"))
+
+    def resave():
+        done("resave", "saved.pt", os.path.join(work, "resaved.pt"))
+        same("resaved.pt", lambda name: name.startswith("code/") or name.endswith(".pkl"))
+
+    def same(name, chosen):
+        compiled.same_records(compiled.records(os.path.join(work, name)), compiled.records(folder / name), chosen)
 
     verdicts, said = dict.fromkeys(CHECKS, NOTHING), []
-    with tempfile.TemporaryDirectory() as work:
-        out = os.path.join(work, "saved.pt")
-        refused, _ = call("script", f"source.py:{about['entry']}", "-o", out)
-        if refused is not None:
-            hopeless = refused.startswith("Hopeless")
-            return Row(about["name"], about["library"], about["kind"], (FAILED if hopeless else REFUSED,) * len(CHECKS),
-                       [("script", refused)])
-        ours, theirs = script_checks.records(out), script_checks.records(folder / "saved.pt")
-        for check, ending in (("code", ".py"), ("debug", ".debug_pkl")):
-            try:
-                script_checks.same_records(ours, theirs, lambda name: name.startswith("code/") and name.endswith(ending))
-                verdicts[check] = PASSED
-            except script_checks.Different as error:
-                verdicts[check] = FAILED
-                said.append((check, str(error)))
+    checks = {"code": code, "debug": debug, "resave": resave}
     if (folder / "graph.txt").exists():
-        error, found = call("graph", f"source.py:{about['entry']}")
+        checks["graph"] = graph
+    with tempfile.TemporaryDirectory() as work:
         try:
-            if error is not None:
-                raise script_checks.Different(error)
-            script_checks.same_text(found, (folder / "graph.txt").read_text())
-            verdicts["graph"] = PASSED
-        except script_checks.Different as error:
-            verdicts["graph"] = FAILED
-            said.append(("graph", str(error)))
-    return Row(about["name"], about["library"], about["kind"], tuple(verdicts[check] for check in CHECKS), said)
+            done("script", f"source.py:{about['entry']}", "-o", os.path.join(work, "saved.pt"), *options)
+        except Different as error:
+            verdicts |= dict.fromkeys(("graph", "code", "debug"), UNSUPPORTED)
+            said.append(("script", str(error)))
+            checks = {"resave": resave}
+        except Hopeless as error:
+            verdicts = dict.fromkeys(CHECKS, FAILED)
+            said.append(("script", f"Hopeless: {error}"))
+            checks = {}
+        for check, compare in checks.items():
+            try:
+                compare()
+                verdicts[check] = PASSED
+            except (Different, Hopeless) as error:
+                verdicts[check] = FAILED
+                said.append((check, f"{'Hopeless: ' if isinstance(error, Hopeless) else ''}{error}"))
+    return Row(about["name"], f"{about['library']} {about['kind']}", tuple(verdicts.values()), said)
 
 
-def table(rows):
-    """Lines: of each library and kind how many there are, compile, and compile to PyTorch's code and graph."""
+def checks_of(_):
+    return CHECKS
+
+
+def summary(rows):
+    """Lines: of each library and kind how many there are, compile, and pass each check."""
     groups = collections.defaultdict(list)
     for row in rows:
-        groups[row.library, row.kind].append(row)
-        groups["all", row.kind].append(row)
-    lines = [f"{'library':32}{'kind':10}{'PyTorch':>8}{'compile':>8}{'code':>8}{'graph':>8}{'debug':>8}"]
-    for (library, kind), members in sorted(groups.items(), key=lambda group: (group[0][0] == "all", group[0])):
-        tally = [sum(row.verdicts[CHECKS.index(check)] == PASSED for row in members) for check in ("code", "graph", "debug")]
-        compiled = sum(row.verdicts[1] != REFUSED for row in members)
-        lines.append(f"{library:32}{kind:10}{len(members):8}{compiled:8}" + "".join(f"{each:8}" for each in tally))
-    return lines
-
-
-def read(path):
-    if not path.exists():
-        return {}
-    rows = (line.split("\t") for line in path.read_text().splitlines()[1:])
-    return {(name, kind): tuple(verdicts) for name, _, kind, *verdicts in rows}
-
-
-def worse_than_recorded(rows, recorded):
-    complaints = []
-    for row in rows:
-        before = recorded.get((row.name, row.kind), ("",) * len(CHECKS))
-        for check, verdict, was in zip(CHECKS, row.verdicts, before):
-            if was == PASSED and verdict != PASSED:
-                complaints.append(f"{row.name}: {check} is {verdict}, and passed before")
-            elif verdict == FAILED and was not in (FAILED, PASSED):
-                complaints.append(f"{row.name}: {check} is not PyTorch's")
-        complaints += [f"{row.name}: {why}" for _, why in row.said if why.startswith("Hopeless")]
-    return complaints
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sconce", default="target/release/sconce")
-    parser.add_argument("--sample", action="store_true", help="a part that takes a minute or two")
-    parser.add_argument("--keep", type=pathlib.Path, help="where cases are made and left, and the log written")
-    parser.add_argument("--only", default="", help="a pattern that names must match")
-    parser.add_argument("--libraries", default="")
-    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    sconce = os.path.abspath(options.sconce)
-    if not os.path.exists(sconce):
-        raise SystemExit(f"no binary at {sconce}: cargo build --release -p sconce-cli")
-    beside("run").in_environment_with_torch()
-    chosen = options.libraries.split(",") if options.libraries else SAMPLE_LIBRARIES if options.sample else tuple(libraries())
-    python = python_with(chosen)
-    with tempfile.TemporaryDirectory() as temporary:
-        out = (options.keep or pathlib.Path(temporary)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
-        wanted = [library for library in chosen if not (out / library).exists()]
-        if wanted:
-            every = ["--every", str(SAMPLE_EVERY)] if options.sample else []
-            subprocess.run([python, HERE / "generate.py", out, *wanted, *every], check=True, stderr=subprocess.DEVNULL)
-        paths = folders_of(python)
-        tasks = [(sconce, path.parent, paths) for library in chosen for path in sorted((out / library).glob("*/case.json"))
-                 if re.search(options.only, path.parent.name)]
-        if not tasks:
-            raise SystemExit("nothing was made")
-        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-            rows = pool.map(checked, tasks, chunksize=4)
-        if options.keep:
-            log = [f"{row.name}\t{check}\t{' / '.join(why.split(chr(10)))[:600]}" for row in rows for check, why in row.said]
-            (out / "log.txt").write_text("\n".join(log) + "\n")
-    print("\n".join(table(rows)))
+        groups[row.group].append(row)
+        groups["all " + row.group.split()[1]].append(row)
+    lines = [f"{'library':40}{'PyTorch':>8}{'compile':>8}" + "".join(f"{check:>8}" for check in CHECKS)]
+    for group, members in sorted(groups.items(), key=lambda item: (item[0].startswith("all "), item[0])):
+        passed = [sum(row.verdicts[number] == PASSED for row in members) for number in range(len(CHECKS))]
+        taken = sum(row.verdicts[1] != UNSUPPORTED for row in members)
+        lines.append(f"{group:40}{len(members):8}{taken:8}" + "".join(f"{count:8}" for count in passed))
     for kind in ("script", *CHECKS):
         reasons = collections.Counter(reason(why) for row in rows for check, why in row.said if check == kind)
         if reasons:
-            print("refused:" if kind == "script" else f"{kind} differs:")
-        for said, count in reasons.most_common(60 if kind == "script" else 12):
-            print(f"  {count:4}  {said}")
-    results = options.results / "libraries.tsv"
-    complaints = worse_than_recorded(rows, read(results))
-    if not options.sample and not options.only and not options.libraries:
-        lines = ["\t".join((row.name, row.library, row.kind, *row.verdicts)) for row in rows]
-        results.write_text("\n".join(["\t".join(("name", "library", "kind", *CHECKS)), *lines]) + "\n")
-    for complaint in complaints:
-        print(f"FAILED {complaint}")
-    return 1 if complaints else 0
+            lines.append("not supported:" if kind == "script" else f"{kind} differs:")
+        lines += [f"  {count:4}  {said}" for said, count in reasons.most_common(60 if kind == "script" else 12)]
+    return lines
+
+
+def main():
+    options = compiled.arguments(__doc__,
+                                 (["--libraries"], {"default": "", "help": "these alone, with commas between"}),
+                                 (["--every"], {"type": int, "default": 1, "help": "each N-th function and class alone"}))
+    environment.in_environment_with_torch()
+    chosen = tuple(options.libraries.split(",") if options.libraries else SAMPLE_LIBRARIES if options.sample else libraries())
+    python = python_with(chosen)
+    with tempfile.TemporaryDirectory() as temporary:
+        out = (options.keep or pathlib.Path(temporary)).resolve()
+
+        def generate(folders, options_of_cases):
+            names = [folder.name for folder in folders]
+            command = [python, HERE / "generate.py", out, *names, *options_of_cases, "--jobs", str(options.jobs)]
+            subprocess.run(command, check=True)
+
+        compiled.make([out / library for library in chosen], SAMPLE_EVERY if options.sample else options.every, options.only, generate)
+        paths = folders_of(python, chosen)
+        tasks = [(options.sconce, path.parent, paths) for library in chosen for path in sorted((out / library).glob("*/case.json"))
+                 if re.search(options.only, path.parent.name)]
+        rows = compiled.rows_of(checked, tasks, options.jobs)
+    log = [f"{row.name}: {check}: {compiled.one_line(why)}" for row in rows for check, why in row.said]
+    if options.keep:
+        (out / "log.txt").write_text("\n".join(log) + "\n")
+    print("\n".join(summary(rows)))
+    recording = not (options.sample or options.only or options.libraries)
+    whole = recording and options.every == 1
+    return compiled.concluded(rows, checks_of, "\t".join(CHECKS), options.results / "libraries.tsv", whole, recording)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,9 @@ PyTorch's line, `words` that it says what PyTorch says. A check that a case has 
 The whole run writes `script.tsv` into `--results`. Both fail when something that is recorded there
 as passed does not pass, or when sconce panics or hangs.
 """
-import argparse
 import collections
 import functools
 import json
-import multiprocessing
 import os
 import pathlib
 import re
@@ -37,38 +35,25 @@ import subprocess
 import sys
 import tempfile
 import warnings
-import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-RESULTS = HERE.parent / "results"
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
 
-PASSED, FAILED, UNSUPPORTED, NOTHING = "passed", "failed", "not supported", "-"
+import compiled  # noqa: E402
+from compiled import FAILED, NOTHING, PASSED, UNIT, UNSUPPORTED, Different, Row, joined, one_line, records, same_records, same_text  # noqa: E402
+
 CASE_CHECKS = ("tree", "graph", "code", "data", "debug", "loads", "run", "alone")
 WRONG_CHECKS = ("refused", "line", "words")
 SAMPLE_EVERY = 8
 LONGEST = 60
 PLACE = re.compile(r'source\.py(?:", line |:)(\d+)')
-# Where the compilation unit is in memory.
-UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")
 # What sconce says of what it does not do: Python that it does not run, operators that it lacks.
 UNSUPPORTED_WORDS = re.compile(
     r"(not|n't) supported|unsupported|unrecognized subcommand|unexpected argument|not run here|this build lacks|is a class, not a function", re.I)
-CONSTANT = re.compile(r" +\w+ : Final\[")
-
-Row = collections.namedtuple("Row", "name group verdicts said")
 
 
 class Unsupported(Exception):
     """sconce says that it does not support this."""
-
-
-class Different(Exception):
-    """A check that failed, and how."""
-
-
-class Hopeless(Exception):
-    """A panic, or no answer."""
 
 
 class Sconce:
@@ -78,14 +63,7 @@ class Sconce:
         self.binary, self.folder = binary, folder
 
     def call(self, *arguments):
-        command = [self.binary, *map(str, arguments)]
-        try:
-            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=LONGEST, errors="replace")
-        except subprocess.TimeoutExpired:
-            raise Hopeless(f"no answer in {LONGEST} s: sconce {' '.join(command[1:])}") from None
-        if done.returncode not in (0, 1, 2, 3) or "panicked at" in done.stderr:
-            raise Hopeless(f"status {done.returncode}: {done.stderr[-300:]}")
-        return done
+        return compiled.call(self.binary, arguments, self.folder, LONGEST)
 
     def done(self, *arguments):
         done = self.call(*arguments)
@@ -110,59 +88,7 @@ class Sconce:
         self.done("run", f"source.py:{entry}", "--inputs", arguments, "--output", out, "--seed", "0", *options)
 
 
-def joined(text):
-    return " / ".join(line.strip() for line in text.splitlines() if line.strip())
-
-
-def one_line(text):
-    return joined(text)[:400]
-
-
 # --- comparing ---------------------------------------------------------------------------------
-
-
-def same_text(found, wanted):
-    found, wanted = UNIT.sub("", found).rstrip("\n"), UNIT.sub("", wanted).rstrip("\n")
-    if found == wanted:
-        return
-    ours, theirs = found.split("\n"), wanted.split("\n")
-    for number, (our, their) in enumerate(zip(ours, theirs), 1):
-        if our != their:
-            raise Different(f"line {number}: {our.strip()!r}, not {their.strip()!r}")
-    raise Different(f"{len(ours)} lines, not {len(theirs)}")
-
-
-def records(path):
-    """The records of an archive without their folder."""
-    with zipfile.ZipFile(path) as archive:
-        return {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist()}
-
-
-def in_order(source):
-    """A source with the constants of each class sorted: PyTorch takes them from a set, in any order."""
-    lines, constants = [], []
-    for line in source.splitlines():
-        if CONSTANT.match(line):
-            constants.append(line)
-            continue
-        lines += [*sorted(constants), line]
-        constants = []
-    return "\n".join(lines + sorted(constants))
-
-
-def same_records(found, wanted, chosen):
-    for name in sorted(filter(chosen, found.keys() | wanted.keys())):
-        if name not in found or name not in wanted:
-            raise Different(f"{name} is in {'ours' if name in found else 'theirs'} alone")
-        if found[name] == wanted[name]:
-            continue
-        if name.endswith(".py"):
-            try:
-                same_text(in_order(found[name].decode()), in_order(wanted[name].decode()))
-                continue
-            except Different as different:
-                raise Different(f"{name}: {different}") from None
-        raise Different(f"{name}: {len(found[name])} bytes, not the {len(wanted[name])} of theirs")
 
 
 def same_value(found, wanted, where="result"):
@@ -376,11 +302,6 @@ class WrongCase(Case):
             raise Different(f"{one_line(self.answer.stderr)[:200]}; not: {wanted}")
 
 
-def silence():
-    """Programs print as they run."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
 def checked(task):
     """The row of one case, in a process of its own."""
     sconce, folder, wrong = task
@@ -407,17 +328,8 @@ def checked(task):
 # --- the table ---------------------------------------------------------------------------------
 
 
-def read(table):
-    if not table.exists():
-        return {}
-    return {line.split("\t")[0]: line.split("\t")[2:] for line in table.read_text().splitlines()[1:]}
-
-
-def write(rows, table):
-    heading = "\t".join(("case", "group", *CASE_CHECKS)) + "\t(of wrong ones: " + ", ".join(WRONG_CHECKS) + ")"
-    lines = ["\t".join((row.name, row.group, *row.verdicts)) for row in rows]
-    table.parent.mkdir(exist_ok=True)
-    table.write_text("\n".join([heading, *lines]) + "\n")
+def checks_of(row):
+    return WRONG_CHECKS if row.group == "wrong" else CASE_CHECKS
 
 
 def summary(rows):
@@ -427,42 +339,18 @@ def summary(rows):
         groups[row.group].append(row)
     lines = []
     for group, members in groups.items():
-        checks = WRONG_CHECKS if group == "wrong" else CASE_CHECKS
         whole = sum(all(verdict in (PASSED, NOTHING) for verdict in row.verdicts) for row in members)
         lines.append(f"{group}: {len(members)} cases, {whole} with everything passed")
-        for number, check in enumerate(checks):
+        for number, check in enumerate(checks_of(members[0])):
             tally = collections.Counter(row.verdicts[number] for row in members)
             lines.append(f"  {check:8} {tally[PASSED]:4} passed {tally[FAILED]:4} failed {tally[UNSUPPORTED]:4} not supported")
     return lines
 
 
-def worse_than_recorded(rows, recorded, whole):
-    complaints = []
-    for row in rows:
-        checks = WRONG_CHECKS if row.group == "wrong" else CASE_CHECKS
-        for check, verdict, before in zip(checks, row.verdicts, recorded.get(row.name, ())):
-            if before == PASSED and verdict != PASSED:
-                complaints.append(f"{row.name}: {check} is {verdict}, and passed before")
-        complaints += [f"{row.name}: {check}: {one_line(why)}" for check, why in row.said if why.startswith("Hopeless")]
-    if whole:
-        complaints += [f"{name} is recorded and was not run" for name in sorted(set(recorded) - {row.name for row in rows})]
-    return complaints
-
-
 def main():
     import run as environment
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sconce", default="target/release/sconce")
-    parser.add_argument("--sample", action="store_true", help="a part that takes a minute or two")
-    parser.add_argument("--keep", type=pathlib.Path, help="where cases are made and left, and the log written")
-    parser.add_argument("--only", default="", help="a pattern that names must match")
-    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    sconce = os.path.abspath(options.sconce)
-    if not os.path.exists(sconce):
-        raise SystemExit(f"no binary at {sconce}: cargo build --release -p sconce-cli")
+    options = compiled.arguments(__doc__)
     environment.in_environment_with_torch()
     for package in ("expecttest", "scipy"):
         import edit
@@ -470,32 +358,25 @@ def main():
         edit.import_or_install(package)
     with tempfile.TemporaryDirectory() as temporary:
         out = (options.keep or pathlib.Path(temporary)).resolve()
-        made = out / "cases"
-        if not made.exists():
-            command = [sys.executable, str(HERE / "generate.py"), str(out)]
-            command += ["--every", str(SAMPLE_EVERY)] if options.sample else []
+
+        def generate(_, options_of_cases):
+            command = [sys.executable, str(HERE / "generate.py"), str(out), *options_of_cases]
             subprocess.run(command, check=True, env={**os.environ, "PYTHONWARNINGS": "ignore"}, stderr=subprocess.DEVNULL)
-        tasks = [(sconce, folder, folder.parent.name == "wrong")
+
+        compiled.make([out / "cases", out / "wrong"], SAMPLE_EVERY if options.sample else 1, options.only, generate)
+        tasks = [(options.sconce, folder, folder.parent.name == "wrong")
                  for kind in ("cases", "wrong") for folder in sorted((out / kind).glob("*"))
                  if (folder / "case.json").exists() and re.search(options.only, folder.name)]
-        if not tasks:
-            raise SystemExit("nothing was made")
-        with multiprocessing.get_context("spawn").Pool(options.jobs, silence, maxtasksperchild=200) as pool:
-            rows = pool.map(checked, tasks, chunksize=4)
+        rows = compiled.rows_of(checked, tasks, options.jobs)
     log = [f"{row.name}: {check}: {one_line(why)}" for row in rows for check, why in row.said]
     if options.keep:
         (out / "log.txt").write_text("\n".join(log) + "\n")
     else:
         print("\n".join(log))
     print("\n".join(summary(rows)))
-    table = options.results / "script.tsv"
+    heading = "\t".join(CASE_CHECKS) + "\t(of wrong ones: " + ", ".join(WRONG_CHECKS) + ")"
     whole = not options.sample and not options.only
-    complaints = worse_than_recorded(rows, read(table), whole)
-    if whole:
-        write(rows, table)
-    for complaint in complaints:
-        print(f"FAILED {complaint}")
-    return 1 if complaints else 0
+    return compiled.concluded(rows, checks_of, heading, options.results / "script.tsv", whole, recording=whole)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ MODELS is what `generate.py` made: a folder for each model with `model.pt`, PyTo
 """
 
 import argparse
+import io
+import pickle
 import re
 import subprocess
 import sys
@@ -49,7 +51,27 @@ def records(path):
 
 
 def compared(name):
-    return name.startswith("code/") and name.endswith(".py") or name in ("data.pkl", "constants.pkl")
+    return name.startswith("code/") or name in ("data.pkl", "constants.pkl")
+
+
+class Places(pickle.Unpickler):
+    """Reads debug records, which name one function: that of lists of numbers."""
+
+    def find_class(self, module, name):
+        return list
+
+
+def places(debug):
+    """What debug records say, but for where in the bodies that PyTorch has as text, which are not the same text here."""
+    if debug is None:
+        return None
+    _, table, records = Places(io.BytesIO(debug)).load()
+    said = []
+    for offset, ((lines, name, line), start, end), tag in records:
+        is_own = table[name] == "<string>"
+        text = "" if is_own else "".join(table[line] for line in lines)
+        said.append((offset, text, table[name], line, *((0, 0) if is_own else (start, end)), tag))
+    return said
 
 
 def compare_graphs(model, ours, folder, kind, tally, report):
@@ -76,7 +98,10 @@ def compare_records(model, ours, tally, report):
     wanted, found = records(model / "resaved.pt"), records(ours / "resaved.pt")
     for name in filter(compared, wanted):
         same = found.get(name) == wanted[name]
-        kind = "code" if name.startswith("code/") else name
+        kind = "debug_pkl" if name.endswith(".debug_pkl") else "code" if name.startswith("code/") else name
+        if not same and kind == "debug_pkl" and places(found.get(name)) == places(wanted[name]):
+            tally[kind, "passed but for PyTorch's own bodies"] += 1
+            continue
         if not same and (model.name, name) in DELIBERATE:
             tally[kind, "different on purpose"] += 1
             continue
@@ -99,9 +124,6 @@ def compare_records(model, ours, tally, report):
         tally["tensor data", "passed" if same else "failed"] += 1
         if not same:
             report(f"{model.name}: the bytes of a tensor differ")
-    debug = [name for name in wanted if name.endswith(".debug_pkl")]
-    for name in debug:
-        tally["debug_pkl", "passed" if found.get(name) == wanted[name] else "different"] += 1
     first, second = (ours / "resaved.pt").read_bytes(), (ours / "again/resaved.pt").read_bytes()
     moves = (model / "moves").exists()
     verdict = "passed" if first == second else "moves in PyTorch too" if moves else "failed"

@@ -43,6 +43,19 @@ def traced_function():
     return torch.jit.trace(function, t(2, 3))
 
 
+@made((t(3),))
+def traced_written_constant():
+    """A constant that is read and then written: its two uses are one object."""
+    held = torch.tensor([1.0, 2.0, 3.0])
+
+    def function(x):
+        before = held + x
+        held.mul_(x)
+        return before, held * 2
+
+    return torch.jit.trace(function, t(3), check_trace=False)
+
+
 @made((t(2), t(2)))
 def traced_results():
     """Tuples, lists and dicts in and out."""

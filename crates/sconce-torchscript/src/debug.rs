@@ -6,7 +6,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_pickle::{Arena, Limits, Node, Value};
 use sconce_source::Bytes;
 use sconce_syntax::{Origin, Range, Source, SourceRange};
@@ -71,7 +71,6 @@ fn read(bytes: &[u8], limits: &Limits) -> Option<Vec<Record>> {
         _ => (None, root),
     };
     let mut sources = FxHashMap::default();
-    let mut nowhere: Option<Arc<Source>> = None;
     // A source is a list of lines of a table, and a list could name one long line a million times.
     let mut left = bytes.len().saturating_mul(TEXT_PER_BYTE).saturating_add(FREE_TEXT);
     let mut out = Vec::with_capacity(records.len());
@@ -83,12 +82,6 @@ fn read(bytes: &[u8], limits: &Limits) -> Option<Vec<Record>> {
             Some(known) => Arc::clone(known),
             None => {
                 let read = read_source(arena, *source, table.as_deref(), &mut left)?;
-                // No source and an empty source are one after they have been read, so that what is
-                // written for them does not depend on how often it was written before.
-                let read = match is_nowhere(&read) {
-                    true => Arc::clone(nowhere.get_or_insert(read)),
-                    false => read,
-                };
                 sources.insert(*source, Arc::clone(&read));
                 read
             }
@@ -98,10 +91,6 @@ fn read(bytes: &[u8], limits: &Limits) -> Option<Vec<Record>> {
         out.push(Record { offset, range: SourceRange::new(source, Range::new(start, end)) });
     }
     out.is_sorted_by_key(|record| record.offset).then_some(out)
-}
-
-fn is_nowhere(source: &Source) -> bool {
-    source.text().is_empty() && source.filename().is_none_or(str::is_empty)
 }
 
 /// A source. What was written where no source was known reads as an empty text in a file without
@@ -147,16 +136,12 @@ fn int(arena: &Arena<'_>, value: Value) -> Option<i64> {
 /// Writes the `.debug_pkl`s of one archive, whose records share a numbering.
 #[derive(Default)]
 pub(crate) struct DebugWriter {
-    tags: FxHashMap<(u32, u32, u32), u32>,
-    /// The number of each source met; two of the same text and place are one, but for those that stay apart.
-    sources: FxHashMap<Content, u32>,
-    /// Sources that are themselves alone, by where they are in memory: what was read from debug records, and what
-    /// PyTorch writes and parses each time anew.
-    apart: FxHashMap<usize, Arc<Source>>,
-    /// The numbers by where a source is in memory.
-    numbers: FxHashMap<usize, u32>,
-    /// Sources met, kept so that no other takes their place in memory.
-    kept: Vec<Arc<Source>>,
+    tags: FxHashMap<(usize, u32, u32), u32>,
+    /// For a program that was compiled from Python, what stands for all sources of the same text and place: PyTorch
+    /// makes one of them. What was read from an archive is a source of its own for each file.
+    same: Option<FxHashSet<Content>>,
+    /// Sources met, by where they are in memory: kept so that no other takes their place.
+    kept: FxHashMap<usize, Arc<Source>>,
 }
 
 /// A source by what it holds.
@@ -183,32 +168,36 @@ impl Hash for Content {
 }
 
 impl DebugWriter {
+    /// For a program that was compiled from Python.
+    pub(crate) fn for_new_code() -> Self {
+        DebugWriter { same: Some(FxHashSet::default()), ..Self::default() }
+    }
+
+    /// The source that stands for this one. Those that PyTorch writes itself it parses each time anew.
+    fn representative(&mut self, source: &Arc<Source>) -> Arc<Source> {
+        let Some(same) = &mut self.same else { return Arc::clone(source) };
+        if source.filename() == Some(WRITTEN) {
+            return Arc::clone(source);
+        }
+        let content = Content(Arc::clone(source));
+        match same.get(&content) {
+            Some(known) => Arc::clone(&known.0),
+            None => {
+                same.insert(content);
+                Arc::clone(source)
+            }
+        }
+    }
+
     /// The pickle of one code file's records: offsets that grow, ranges that differ from the one
     /// before.
     pub(crate) fn pickle(&mut self, records: Vec<(u32, Option<SourceRange>)>) -> Vec<u8> {
-        let nowhere = Arc::new(Source::new("").with_filename(""));
         let mut merged: Vec<(u32, Option<SourceRange>)> = Vec::with_capacity(records.len());
         for (offset, range) in records {
-            let range = range.map(|range| {
-                let original = range.original();
-                let is_apart = original.is_some() || range.source.filename() == Some(WRITTEN);
-                let range = original.unwrap_or(range);
-                if is_apart {
-                    let key = Arc::as_ptr(&range.source) as usize;
-                    self.apart.entry(key).or_insert_with(|| Arc::clone(&range.source));
-                }
-                range
-            });
-            // What came from nowhere has one source in a file, however it got there: so that what is
-            // written does not depend on how often it was written before.
-            let range = range.map(|range| match is_nowhere(&range.source) {
-                true => SourceRange::new(Arc::clone(&nowhere), range.range),
-                false => range,
-            });
-            match merged.last_mut() {
-                Some((_, last)) if *last == range => {}
-                Some((at, last)) if *at == offset => *last = range,
-                _ => merged.push((offset, range)),
+            let range = range
+                .map(|range| SourceRange::new(self.representative(&range.source), range.range));
+            if merged.last().is_none_or(|(_, last)| *last != range) {
+                merged.push((offset, range));
             }
         }
         let mut table = Table::default();
@@ -218,17 +207,8 @@ impl DebugWriter {
         for (_, range) in &merged {
             let Some(range) = range else { continue };
             let source = &range.source;
-            let key = Arc::as_ptr(source) as usize;
-            if !self.numbers.contains_key(&key) {
-                // Zero is what has no source. Kept even if another is like it: it has a place, too.
-                let next = self.kept.len() as u32 + 1;
-                let number = match self.apart.contains_key(&key) {
-                    true => next,
-                    false => *self.sources.entry(Content(Arc::clone(source))).or_insert(next),
-                };
-                self.numbers.insert(key, number);
-                self.kept.push(Arc::clone(source));
-            }
+            let key = key_of(source);
+            self.kept.entry(key).or_insert_with(|| Arc::clone(source));
             if let std::collections::hash_map::Entry::Vacant(entry) = sources.entry(key) {
                 let mut lines: Vec<u32> =
                     source.text().split_inclusive('\n').map(|line| table.index(line)).collect();
@@ -261,7 +241,7 @@ impl DebugWriter {
             let (key, lines, filename, line, start, end) = match range {
                 None => (0, &[][..], 0, 0, 0, 0),
                 Some(SourceRange { source, range }) => {
-                    let key = Arc::as_ptr(source) as usize;
+                    let key = key_of(source);
                     let lines = sources.get(&key).map_or(&[][..], Vec::as_slice);
                     let filename = filenames.get(&key).copied().unwrap_or(0);
                     (key, lines, filename, source.starting_line(), range.start, range.end)
@@ -281,8 +261,7 @@ impl DebugWriter {
             out.int(i64::from(end));
             out.byte(op::TUPLE3);
             let next = self.tags.len() as u32;
-            let source = self.numbers.get(&key).copied().unwrap_or(0);
-            let tag = *self.tags.entry((source, start, end)).or_insert(next);
+            let tag = *self.tags.entry((key, start, end)).or_insert(next);
             out.int(i64::from(tag));
             out.byte(op::TUPLE3);
         }
@@ -291,6 +270,11 @@ impl DebugWriter {
         out.ops(&[op::TUPLE3, op::STOP]);
         out.bytes
     }
+}
+
+/// What tells a source from others: where it is in memory. Nothing is at zero, which stands for no source.
+fn key_of(source: &Arc<Source>) -> usize {
+    Arc::as_ptr(source) as usize
 }
 
 /// The opcode of a tuple that needs no mark, if it is short enough to have one.

@@ -307,7 +307,7 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Pri
     let unit = &loaded.program.unit;
     let mut constants = ConstantTable::new();
     let mut dependencies = Dependencies::new();
-    let mut files = Files { is_new: loaded.archive.is_none(), ..Files::default() };
+    let mut files = Files::default();
     let mut session = Session {
         unit,
         rename: &|_| None,
@@ -332,7 +332,8 @@ fn print_code(loaded: &Loaded, root: ValueId, classes: &[ClassId]) -> Result<Pri
         index += 1;
     }
     let printers = files.printers;
-    Ok(Printed { printers, constants: constants.into_values() })
+    let is_new = loaded.archive.is_none();
+    Ok(Printed { printers, constants: constants.into_values(), is_new })
 }
 
 /// The program as text.
@@ -340,12 +341,17 @@ struct Printed {
     /// By the qualified name of what they hold.
     printers: Vec<(String, Printer)>,
     constants: Vec<Constant>,
+    /// Whether the program comes from source, not from an archive.
+    is_new: bool,
 }
 
 impl Printed {
     /// With the debug records, which need no graph any more.
     fn compressed(self) -> Code {
-        let mut debug = DebugWriter::default();
+        let mut debug = match self.is_new {
+            true => DebugWriter::for_new_code(),
+            false => DebugWriter::default(),
+        };
         let mut deflater = Deflater::new();
         let mut version = MIN_VERSION;
         let mut files = Vec::with_capacity(self.printers.len());
@@ -366,8 +372,6 @@ impl Printed {
 /// Code files in order of first need.
 #[derive(Default)]
 struct Files {
-    /// Whether the program comes from source, not from an archive.
-    is_new: bool,
     printers: Vec<(String, Printer)>,
     by_qualifier: FxHashMap<String, usize>,
     done: rustc_hash::FxHashSet<Type>,
@@ -391,8 +395,7 @@ impl Files {
         let next = self.printers.len();
         let at = *self.by_qualifier.entry(qualifier.to_owned()).or_insert(next);
         if at == next {
-            let printer = if self.is_new { Printer::for_new_code() } else { Printer::new() };
-            self.printers.push((qualifier.to_owned(), printer));
+            self.printers.push((qualifier.to_owned(), Printer::new()));
         }
         // A class that is not known still brings its file into being.
         let is_known = !matches!(ty, Type::Class(class) if session.unit.class_of(class).is_none());

@@ -20,7 +20,7 @@ mod version;
 use std::sync::Arc;
 
 use sconce_ir::{Constant, FunctionId, Type, Unit};
-use sconce_syntax::{Range, Source, SourceRange};
+use sconce_syntax::SourceRange;
 
 pub use constants::ConstantTable;
 pub use dependencies::Dependencies;
@@ -66,9 +66,6 @@ pub struct Printer {
     names: Names,
     level: usize,
     min_version: u64,
-    /// Where constants are from of which nothing is known: an empty source, as readers of archives
-    /// see it. `None` for code that is printed for the first time.
-    nowhere: Option<SourceRange>,
 }
 
 /// A file of code.
@@ -91,15 +88,7 @@ impl Default for Printer {
 impl Printer {
     /// An empty file.
     pub fn new() -> Self {
-        let nowhere = Arc::new(Source::new("").with_filename(""));
-        let nowhere = Some(SourceRange::new(nowhere, Range::default()));
-        Self { body: Tagged::new(None), names: Names::default(), level: 0, min_version: 1, nowhere }
-    }
-
-    /// An empty file for code that is printed for the first time: was compiled from source, not
-    /// from an archive's code.
-    pub fn for_new_code() -> Self {
-        Self { nowhere: None, ..Self::new() }
+        Self { body: Tagged::new(None), names: Names::default(), level: 0, min_version: 1 }
     }
 
     /// The file.

@@ -98,16 +98,7 @@ impl<'p, 's, 'g> Scope<'p, 's, 'g> {
     /// Prints one node. Constants are printed first of all, and not again.
     fn print_node(&mut self, id: NodeId, constants: bool) -> Result<(), Error> {
         let node = self.graph.node(id);
-        // A constant that a pass made has a place once it is read again, if an unknown one. The function of a
-        // call is made anew, without one.
-        let is_constant = node.is(Prim::Constant)
-            && !node
-                .outputs()
-                .iter()
-                .any(|&output| matches!(self.graph.ty(output), Type::Function(_)));
-        let unknown = self.printer.nowhere.clone().filter(|_| is_constant);
-        let range = node.range.clone().or(unknown);
-        let before = self.printer.enter(range.as_ref());
+        let before = self.printer.enter(node.range.as_ref());
         self.mention_types(node);
         if let Some(operator) = self.graph.operator(id) {
             self.printer.min_version = self.printer.min_version.max(minimum(&operator.schema));

@@ -25,7 +25,8 @@ pub(super) fn pool(graph: &mut Graph, block: BlockId) {
         let alike = known.entry(hash(graph, node)).or_default();
         if let Some(&first) = alike.iter().find(|&&first| same(graph, first, node)) {
             let (old, new) = (graph.node(node).output(), graph.node(first).output());
-            if !written.contains(&old) && !written.contains(&new) {
+            let is_written = written.contains(&old) || written.contains(&new);
+            if !is_written || is_one_object(graph, old) {
                 graph.replace_all_uses(old, new);
                 graph.destroy(node);
             }
@@ -66,13 +67,19 @@ pub(super) fn same(graph: &Graph, a: NodeId, b: NodeId) -> bool {
         }
 }
 
+/// Whether a constant equal to this is the same object: an entry of an archive's table. What writes to one
+/// writes to the other, so nothing changes where they become one.
+fn is_one_object(graph: &Graph, value: ValueId) -> bool {
+    matches!(graph.constant(value), Some(Constant::Tensor(_) | Constant::Object(..)))
+}
+
 /// Whether two nodes are copies of one, which is told by where they come from in source.
 fn come_from_one_place(graph: &Graph, a: NodeId, b: NodeId) -> bool {
     let (a, b) = (&graph.node(a).range, &graph.node(b).range);
     a.is_some() && a == b
 }
 
-/// The constants that something may write to: those of two equal ones stay two.
+/// The constants that something may write to: two equal ones stay two, if they are two objects.
 fn written(graph: &Graph, constants: &[NodeId]) -> FxHashSet<ValueId> {
     let values = constants.iter().map(|&node| graph.node(node).output());
     let mutable: Vec<ValueId> = values.filter(|&value| is_mutable(graph.ty(value))).collect();

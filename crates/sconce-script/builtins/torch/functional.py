@@ -156,7 +156,7 @@ def tensordot(a, b, dims=2, out: Optional[Tensor] = None):  # noqa: F811
 # --- distinct elements ---
 
 
-def _distinct(
+def _unique_impl(
     input: Tensor, sorted: bool, return_inverse: bool, return_counts: bool, dim: Optional[int]
 ) -> Tuple[Tensor, Tensor, Tensor]:
     if dim is None:
@@ -164,64 +164,64 @@ def _distinct(
     return _VF.unique_dim(input, dim, sorted, return_inverse, return_counts)
 
 
-def _distinct_all(
+def _return_inverse_and_counts(
     input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tuple[Tensor, Tensor, Tensor]:
-    return _distinct(input, sorted, return_inverse, return_counts, dim)
+    return _unique_impl(input, sorted, return_inverse, return_counts, dim)
 
 
-def _distinct_inverse(
+def _return_inverse(
     input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tuple[Tensor, Tensor]:
-    values, inverse, _ = _distinct(input, sorted, return_inverse, return_counts, dim)
+    values, inverse, _ = _unique_impl(input, sorted, return_inverse, return_counts, dim)
     return values, inverse
 
 
-def _distinct_counts(
+def _return_counts(
     input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tuple[Tensor, Tensor]:
-    values, _, counts = _distinct(input, sorted, return_inverse, return_counts, dim)
+    values, _, counts = _unique_impl(input, sorted, return_inverse, return_counts, dim)
     return values, counts
 
 
-def _distinct_values(
+def _return_output(
     input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: Optional[int] = None,
 ) -> Tensor:
-    values, _, _ = _distinct(input, sorted, return_inverse, return_counts, dim)
+    values, _, _ = _unique_impl(input, sorted, return_inverse, return_counts, dim)
     return values
 
 
-_unique_inverse = boolean_dispatch(
+_return_inverse_true = boolean_dispatch(
     arg_name="return_counts",
     arg_index=3,
     default=False,
-    if_true=_distinct_all,
-    if_false=_distinct_inverse,
+    if_true=_return_inverse_and_counts,
+    if_false=_return_inverse,
     module_name=__name__,
     func_name="unique",
 )
-_unique_plain = boolean_dispatch(
+_return_inverse_false = boolean_dispatch(
     arg_name="return_counts",
     arg_index=3,
     default=False,
-    if_true=_distinct_counts,
-    if_false=_distinct_values,
+    if_true=_return_counts,
+    if_false=_return_output,
     module_name=__name__,
     func_name="unique",
 )
@@ -229,34 +229,34 @@ unique = boolean_dispatch(
     arg_name="return_inverse",
     arg_index=2,
     default=False,
-    if_true=_unique_inverse,
-    if_false=_unique_plain,
+    if_true=_return_inverse_true,
+    if_false=_return_inverse_false,
     module_name=__name__,
     func_name="unique",
 )
 
 
-def _runs_all(
+def _consecutive_return_inverse_and_counts(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None
 ) -> Tuple[Tensor, Tensor, Tensor]:
     return _VF.unique_consecutive(input, return_inverse, return_counts, dim)
 
 
-def _runs_inverse(
+def _consecutive_return_inverse(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None
 ) -> Tuple[Tensor, Tensor]:
     values, inverse, _ = _VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return values, inverse
 
 
-def _runs_counts(
+def _consecutive_return_counts(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None
 ) -> Tuple[Tensor, Tensor]:
     values, _, counts = _VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return values, counts
 
 
-def _runs_values(
+def _consecutive_return_output(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None
 ) -> Tensor:
     values, _, _ = _VF.unique_consecutive(input, return_inverse, return_counts, dim)
@@ -264,21 +264,21 @@ def _runs_values(
 
 
 # PyTorch takes these two the wrong way round where they are given by place.
-_unique_consecutive_inverse = boolean_dispatch(
+_consecutive_return_inverse_true = boolean_dispatch(
     arg_name="return_counts",
     arg_index=1,
     default=False,
-    if_true=_runs_all,
-    if_false=_runs_inverse,
+    if_true=_consecutive_return_inverse_and_counts,
+    if_false=_consecutive_return_inverse,
     module_name=__name__,
     func_name="unique_consecutive",
 )
-_unique_consecutive_plain = boolean_dispatch(
+_consecutive_return_inverse_false = boolean_dispatch(
     arg_name="return_counts",
     arg_index=1,
     default=False,
-    if_true=_runs_counts,
-    if_false=_runs_values,
+    if_true=_consecutive_return_counts,
+    if_false=_consecutive_return_output,
     module_name=__name__,
     func_name="unique_consecutive",
 )
@@ -286,8 +286,8 @@ unique_consecutive = boolean_dispatch(
     arg_name="return_inverse",
     arg_index=2,
     default=False,
-    if_true=_unique_consecutive_inverse,
-    if_false=_unique_consecutive_plain,
+    if_true=_consecutive_return_inverse_true,
+    if_false=_consecutive_return_inverse_false,
     module_name=__name__,
     func_name="unique_consecutive",
 )
