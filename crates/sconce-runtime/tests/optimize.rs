@@ -11,7 +11,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 24] = [
+const NETWORKS: [&str; 25] = [
     "residual",
     "inverted",
     "written",
@@ -34,6 +34,7 @@ const NETWORKS: [&str; 24] = [
     "placed",
     "drawn",
     "flows",
+    "shuffled",
     "branches",
     "unrolled",
 ];
@@ -194,6 +195,19 @@ fn what_lies_between_convolutions_is_in_blocks() {
     assert_eq!(calls(&session, "sconce::gate_blocked"), 1);
     // What is given; parts are views of what they are parts of.
     assert_eq!(calls(&session, "sconce::from_blocked"), 4);
+}
+
+#[test]
+fn channels_are_shuffled_in_blocks() {
+    let mut session = session("shuffled", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    for gone in ["aten::view", "aten::contiguous", "aten::chunk", "sconce::to_blocked"] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    // Of the shuffle whose halves are wanted the halves alone are made; one is given, too.
+    assert_eq!(calls(&session, "sconce::select_blocked"), 5);
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 5);
 }
 
 #[test]

@@ -173,6 +173,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use crate::ops::descriptor::derived::changes_looks;
+pub(crate) use crate::ops::fused::blocked_layout::Unblocked;
 pub(crate) use crate::ops::fused::integer_layers::INTEGER_LINEAR;
 pub(crate) use crate::ops::fused::integer_layers::OF_CODES;
 pub(crate) use crate::ops::fused::integer_layers::RESULT_DTYPE as INTEGER_RESULT_DTYPE;
