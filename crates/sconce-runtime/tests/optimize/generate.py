@@ -373,6 +373,13 @@ def forward(self, x: Tensor):
     b = b.view([1, 20, 14, 18])
     return torch.conv2d(b, self.w1, None, [1, 1], [0, 0], [1, 1], 1), p, b
 """, dict(w0=(20, 3, 3, 3), w1=(22, 20, 1, 1), w2=(24, 21, 3, 3), w3=(20, 45, 1, 1))),
+    # Attention with many heads as layers call it: of one value, and of two.
+    "heads": ("""
+def forward(self, x: Tensor):
+    y, w = torch._native_multi_head_attention(x, x, x, 12, 3, self.w0, self.c0, self.w1, self.c1, None, False, True, None)
+    z, v = torch._native_multi_head_attention(y, x, x, 12, 4, self.w0, self.c0, self.w1, self.c1, None, True, True, None)
+    return y, z, v
+""", dict(w0=(36, 12), c0=(36,), w1=(12, 12), c1=(12,))),
     # Branches that are added up, as networks that are merged for deployment have them.
     "branches": ("""
 def forward(self, x: Tensor):
@@ -434,7 +441,7 @@ def matrices():
 
 
 def inputs(name):
-    if name == "cells":
+    if name in ("cells", "heads"):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name == "drawn":
         return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])

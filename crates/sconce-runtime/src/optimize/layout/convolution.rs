@@ -23,7 +23,7 @@ impl Layout<'_> {
     }
 
     fn in_blocks(&mut self, node: NodeId) -> Result<(), Unblocked> {
-        let &[input, weight, bias, stride, padding, dilation, groups] =
+        let &[input, weight_value, bias, stride, padding, dilation, groups] =
             self.o.graph.node(node).inputs()
         else {
             return Err(Unblocked::Operands);
@@ -45,7 +45,7 @@ impl Layout<'_> {
         let Some(Constant::Int(groups)) = self.o.constant(groups) else {
             return Err(Unblocked::Steps);
         };
-        let weight = self.o.constant_tensor(weight).ok_or(Unblocked::Weight)?.clone();
+        let weight = self.o.constant_tensor(weight_value).ok_or(Unblocked::Weight)?.clone();
         let &[out_channels, per_group, height, width] = weight.sizes() else {
             return Err(Unblocked::Weights);
         };
@@ -112,6 +112,7 @@ impl Layout<'_> {
         inputs.extend(self.activation_constants(activation, last));
         let value = self.make("sconce::conv_blocked", &inputs, last);
         self.enter(last, Blocked { value, ..like });
+        self.o.give_up(weight_value);
         Ok(())
     }
 
