@@ -258,7 +258,10 @@ for name, (make, arguments) in MODELS.items():
     arguments = arguments()
     if name not in NOT_ONNX and importlib.util.find_spec("onnx"):
         onnx = str(folder / f"{name}.onnx")
+        # ONNX has no operator for whole encoder layers, which layers use where no gradients are asked for.
+        torch.backends.mha.set_fastpath_enabled(False)
         torch.onnx.export(model, tuple(arguments), onnx, dynamo=False, opset_version=17)
+        torch.backends.mha.set_fastpath_enabled(True)
     model = torch.jit.trace(model, tuple(arguments)) if name in TRACED else torch.jit.script(model)
     torch.save(arguments, folder / f"{name}.args.pt")
     torch.save(model(*arguments), folder / f"{name}.expect.pt")

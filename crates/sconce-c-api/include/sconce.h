@@ -379,6 +379,10 @@ void sconce_options_set_memory(sconce_options *options, uint64_t bytes);
 /* Whether forward is frozen and optimised, as torch.jit.freeze does. It is unless this says otherwise. */
 void sconce_options_set_optimize(sconce_options *options, bool on);
 
+/* Whether every product of a convolution is computed as it stands. Otherwise some are computed with fewer
+ * multiplications, which round otherwise: by Winograd's algorithm. */
+void sconce_options_set_exact(sconce_options *options, bool on);
+
 /* The seed of a session's random numbers: torch.manual_seed. */
 void sconce_options_set_seed(sconce_options *options, uint64_t seed);
 

@@ -22,6 +22,7 @@ pub struct sconce_options {
     steps: u64,
     memory: Option<u64>,
     optimize: bool,
+    exact: bool,
     seed: Option<u64>,
     strict: bool,
     print: Callback,
@@ -70,6 +71,7 @@ impl Default for sconce_options {
             steps: u64::MAX,
             memory: None,
             optimize: true,
+            exact: false,
             seed: None,
             strict: false,
             print: Callback::NONE,
@@ -102,6 +104,7 @@ impl sconce_options {
             sink,
             memory: self.memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             optimize: self.optimize,
+            exact: self.exact,
             ..Options::default()
         })
     }
@@ -174,6 +177,17 @@ pub unsafe extern "C" fn sconce_options_set_memory(options: *mut sconce_options,
 pub unsafe extern "C" fn sconce_options_set_optimize(options: *mut sconce_options, on: bool) {
     // SAFETY: as the caller says.
     unsafe { change(options, |options| options.optimize = on) };
+}
+
+/// Whether every product of a convolution is computed as it stands. Otherwise some are computed with fewer
+/// multiplications, which round otherwise: by Winograd's algorithm.
+///
+/// # Safety
+/// As `sconce_options_set_seconds`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sconce_options_set_exact(options: *mut sconce_options, on: bool) {
+    // SAFETY: as the caller says.
+    unsafe { change(options, |options| options.exact = on) };
 }
 
 /// The seed of a session's random numbers: `torch.manual_seed`.

@@ -11,7 +11,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 24] = [
+const NETWORKS: [&str; 26] = [
     "residual",
     "inverted",
     "written",
@@ -34,6 +34,8 @@ const NETWORKS: [&str; 24] = [
     "placed",
     "drawn",
     "flows",
+    "shuffled",
+    "heads",
     "branches",
     "unrolled",
 ];
@@ -162,7 +164,13 @@ fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
         session.call("forward", &[IValue::Tensor(input)]).unwrap();
         assert_eq!(calls(&session, "sconce::conv_blocked"), convolutions, "{name}");
         assert_eq!(calls(&session, "aten::_convolution"), transposed, "{name}");
-        for gone in ["aten::conv2d", "aten::conv2d.padding", "aten::batch_norm", "prim::If"] {
+        for gone in [
+            "aten::conv2d",
+            "sconce::conv2d",
+            "aten::conv2d.padding",
+            "aten::batch_norm",
+            "prim::If",
+        ] {
             assert_eq!(calls(&session, gone), 0, "{name}: {gone}");
         }
     }
@@ -194,6 +202,19 @@ fn what_lies_between_convolutions_is_in_blocks() {
     assert_eq!(calls(&session, "sconce::gate_blocked"), 1);
     // What is given; parts are views of what they are parts of.
     assert_eq!(calls(&session, "sconce::from_blocked"), 4);
+}
+
+#[test]
+fn channels_are_shuffled_in_blocks() {
+    let mut session = session("shuffled", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    for gone in ["aten::view", "aten::contiguous", "sconce::to_blocked"] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    // Of the shuffle whose halves are wanted the halves alone are made; one is given, too.
+    assert_eq!(calls(&session, "sconce::select_blocked"), 5);
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 5);
 }
 
 #[test]
@@ -262,7 +283,15 @@ fn what_is_given_may_be_written_and_the_rest_is_packed_all_the_same() {
         }
     }
     assert_eq!(calls(&optimized, "sconce::conv_blocked"), 3);
-    assert_eq!(calls(&optimized, "aten::conv2d"), 3);
+    assert_eq!(calls(&optimized, "sconce::conv2d"), 3);
+}
+
+#[test]
+fn attention_with_many_heads_is_packed() {
+    let mut session = session("heads", true);
+    let input = Tensor::zeros(&[2, 5, 12], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "sconce::many_heads_packed"), 2);
 }
 
 #[test]

@@ -34,6 +34,25 @@ where
     }
 }
 
+/// [`polynomial`] by a function that gives `a * b + c`.
+#[inline(always)]
+fn polynomial_by<const N: usize>(
+    times_plus: impl Fn(f32, f32, f32) -> f32,
+    x: f32,
+    coefficients: [f32; N],
+) -> f32 {
+    let square = x * x;
+    let (mut sum, mut other) = (coefficients[0], coefficients[1]);
+    for pair in coefficients[2..].chunks_exact(2) {
+        sum = times_plus(sum, square, pair[0]);
+        other = times_plus(other, square, pair[1]);
+    }
+    match N % 2 {
+        0 => times_plus(sum, x, other),
+        _ => times_plus(other, x, times_plus(sum, square, coefficients[N - 1])),
+    }
+}
+
 /// `(e^r - 1 - r) / r^2` for small r.
 #[inline(always)]
 fn exp_tail(r: f32) -> f32 {
@@ -224,14 +243,15 @@ pub fn erf(x: f32) -> f32 {
 
 /// The share of `|x|` that [`gelu`] takes off a positive number: `erfc(|x| / sqrt 2) / 2`.
 #[inline(always)]
-fn upper_tail(x: f32) -> f32 {
+fn upper_tail(x: f32, times_plus: impl Fn(f32, f32, f32) -> f32 + Copy) -> f32 {
     /// From there on it is nothing beside what it is taken off.
     const END: f32 = 5.75;
     let a = x.abs();
     // Comparisons let NaN through.
     let t = if a > END { END } else { a };
     // Fitted to the logarithm to base 2.
-    let logarithm = polynomial(
+    let logarithm = polynomial_by(
+        times_plus,
         t,
         [
             -9.391_569e-8,
@@ -248,11 +268,12 @@ fn upper_tail(x: f32) -> f32 {
     let n = (shifted.to_bits() as i32).wrapping_sub(TO_INTEGER.to_bits() as i32);
     let r = logarithm - (shifted - TO_INTEGER);
     // (2^r - 1) / r
-    let p = polynomial(
+    let p = polynomial_by(
+        times_plus,
         r,
         [1.340_725_9e-3, 9.671_875e-3, 5.550_308_5e-2, 2.402_223_5e-1, 6.931_472_4e-1],
     );
-    let tail = (p * r + 1.0) * power_of_two(n);
+    let tail = times_plus(p, r, 1.0) * power_of_two(n);
     if a > END { 0.0 } else { tail }
 }
 
@@ -260,7 +281,15 @@ fn upper_tail(x: f32) -> f32 {
 #[inline(always)]
 pub fn gelu(x: f32) -> f32 {
     let positive = if x < 0.0 { 0.0 } else { x };
-    positive - x.abs() * upper_tail(x)
+    positive - x.abs() * upper_tail(x, |a, b, c| a * b + c)
+}
+
+/// [`gelu`] with products and sums fused, which takes less time where the CPU does that and more where not. Its results
+/// differ in the last places.
+#[inline(always)]
+pub fn gelu_fused(x: f32) -> f32 {
+    let positive = if x < 0.0 { 0.0 } else { x };
+    x.abs().mul_add(-upper_tail(x, f32::mul_add), positive)
 }
 
 /// `torch.nn.functional.gelu(approximate='tanh')`.

@@ -59,6 +59,7 @@ class ScriptModule:
         max_steps: int | None = None,
         max_memory: int | str | None = None,
         optimize: bool | None = None,
+        exact: bool | None = None,
         strict: bool | None = None,
         seed: int | None = None,
     ) -> Session: ...
@@ -73,6 +74,7 @@ def load(
     max_steps: int | None = None,
     max_memory: int | str | None = None,
     optimize: bool = True,
+    exact: bool = False,
     strict: bool = False,
 ) -> ScriptModule: ...
 def script(
@@ -87,6 +89,7 @@ def script(
     max_steps: int | None = None,
     max_memory: int | str | None = None,
     optimize: bool = True,
+    exact: bool = False,
     strict: bool = False,
 ) -> ScriptModule: ...
 def save(module: ScriptModule, f: _Path | _Writable) -> None: ...

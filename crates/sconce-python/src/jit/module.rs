@@ -353,7 +353,7 @@ impl ScriptModule {
 
     /// A session, in which calls see what earlier calls changed. It stays on the thread that makes it. Limits that are
     /// not given are those of the module.
-    #[pyo3(signature = (*, max_seconds=None, max_steps=None, max_memory=None, optimize=None, strict=None, seed=None))]
+    #[pyo3(signature = (*, max_seconds=None, max_steps=None, max_memory=None, optimize=None, exact=None, strict=None, seed=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn session(
         slf: &Bound<'_, Self>,
@@ -361,17 +361,24 @@ impl ScriptModule {
         max_steps: Option<u64>,
         max_memory: Option<Bound<'_, PyAny>>,
         optimize: Option<bool>,
+        exact: Option<bool>,
         strict: Option<bool>,
         seed: Option<u64>,
     ) -> PyResult<PySession> {
         let (py, own) = (slf.py(), slf.get().options);
         guarded(py, || {
-            let given = CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), true, false)?;
+            let given = CallOptions::new(
+                max_seconds,
+                max_steps,
+                max_memory.as_ref(),
+                [true, false, false],
+            )?;
             let options = CallOptions {
                 max_seconds: given.max_seconds.or(own.max_seconds),
                 max_steps: given.max_steps.or(own.max_steps),
                 max_memory: given.max_memory.or(own.max_memory),
                 optimize: optimize.unwrap_or(own.optimize),
+                exact: exact.unwrap_or(own.exact),
                 strict: strict.unwrap_or(own.strict),
                 seed,
             };
@@ -401,9 +408,9 @@ impl ScriptModule {
                     PyBytes::new(py, &bytes).into_any()
                 }
             };
-            let CallOptions { max_seconds, max_steps, max_memory, optimize, strict, .. } =
+            let CallOptions { max_seconds, max_steps, max_memory, optimize, exact, strict, .. } =
                 self.options;
-            let fields = (file, max_seconds, max_steps, max_memory, optimize, strict);
+            let fields = (file, max_seconds, max_steps, max_memory, optimize, exact, strict);
             Ok((load, fields).into_pyobject(py)?.into_any())
         })
     }
@@ -461,7 +468,8 @@ impl ScriptMethod {
 /// Loads a program: what ``torch.jit.save`` or ``torch.export.save`` wrote. Nothing runs before it is called. A call
 /// may take ``max_seconds``, run ``max_steps`` instructions and hold ``max_memory`` bytes.
 #[pyfunction]
-#[pyo3(signature = (f, max_seconds=None, max_steps=None, max_memory=None, optimize=true, strict=false))]
+#[pyo3(signature = (f, max_seconds=None, max_steps=None, max_memory=None, optimize=true, exact=false, strict=false))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn _jit_load(
     py: Python<'_>,
     f: &Bound<'_, PyAny>,
@@ -469,11 +477,12 @@ pub fn _jit_load(
     max_steps: Option<u64>,
     max_memory: Option<Bound<'_, PyAny>>,
     optimize: bool,
+    exact: bool,
     strict: bool,
 ) -> PyResult<ScriptModule> {
     guarded(py, || {
-        let options =
-            CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), optimize, strict)?;
+        let switches = [optimize, exact, strict];
+        let options = CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), switches)?;
         let input = Input::new(f)?;
         let model = detached(py, || open_model(input.source(map_mode(true))?))?;
         let name = input.name();
@@ -488,7 +497,7 @@ pub fn _jit_load(
 #[pyfunction]
 #[pyo3(signature = (
     source, name=None, state=None, eval=false, paths=None, module_name=None, max_seconds=None, max_steps=None,
-    max_memory=None, optimize=true, strict=false
+    max_memory=None, optimize=true, exact=false, strict=false
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn _jit_script(
@@ -503,11 +512,12 @@ pub fn _jit_script(
     max_steps: Option<u64>,
     max_memory: Option<Bound<'_, PyAny>>,
     optimize: bool,
+    exact: bool,
     strict: bool,
 ) -> PyResult<ScriptModule> {
     guarded(py, || {
-        let options =
-            CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), optimize, strict)?;
+        let switches = [optimize, exact, strict];
+        let options = CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), switches)?;
         let mut script = ScriptOptions::new().eval(eval);
         if let Some(name) = name {
             script = script.name(name);

@@ -14,6 +14,7 @@ pub struct CallOptions {
     pub max_steps: Option<u64>,
     pub max_memory: Option<u64>,
     pub optimize: bool,
+    pub exact: bool,
     pub strict: bool,
     pub seed: Option<u64>,
 }
@@ -50,14 +51,14 @@ impl CallOptions {
         max_seconds: Option<f64>,
         max_steps: Option<u64>,
         max_memory: Option<&Bound<'_, PyAny>>,
-        optimize: bool,
-        strict: bool,
+        [optimize, exact, strict]: [bool; 3],
     ) -> PyResult<Self> {
         if let Some(seconds) = max_seconds {
             check_seconds(seconds)?;
         }
         let max_memory = max_memory.map(bytes).transpose()?;
-        Ok(CallOptions { max_seconds, max_steps, max_memory, optimize, strict, seed: None })
+        let seed = None;
+        Ok(CallOptions { max_seconds, max_steps, max_memory, optimize, exact, strict, seed })
     }
 
     /// The options of a session.
@@ -68,7 +69,8 @@ impl CallOptions {
         let memory = self.max_memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let sink = Some(Box::new(PythonsStreams) as Box<dyn Sink>);
-        Options { limits, missing, memory, sink, optimize: self.optimize, ..Options::default() }
+        let CallOptions { optimize, exact, .. } = *self;
+        Options { limits, missing, memory, sink, optimize, exact, ..Options::default() }
     }
 }
 

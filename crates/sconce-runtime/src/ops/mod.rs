@@ -173,6 +173,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 }
 
 pub(crate) use crate::ops::descriptor::derived::changes_looks;
+pub(crate) use crate::ops::fused::blocked_layout::Unblocked;
 pub(crate) use crate::ops::fused::integer_layers::INTEGER_LINEAR;
 pub(crate) use crate::ops::fused::integer_layers::OF_CODES;
 pub(crate) use crate::ops::fused::integer_layers::RESULT_DTYPE as INTEGER_RESULT_DTYPE;
@@ -180,7 +181,9 @@ pub(crate) use crate::ops::fused::integer_layers::TO_CODES;
 pub(crate) use crate::ops::fused::layers::ACTIVATIONS;
 pub(crate) use crate::ops::fused::layers::ENCODER_LAYER_PACKED;
 pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;
+pub(crate) use crate::ops::fused::layers::HEAD_WEIGHTS;
 pub(crate) use crate::ops::fused::layers::LINEAR_PACKED;
+pub(crate) use crate::ops::fused::layers::MANY_HEADS_PACKED;
 pub(crate) use crate::ops::fused::pointwise::MAX_STEPS as MAX_FUSED_STEPS;
 pub(crate) use crate::ops::fused::pointwise::POINTWISE;
 pub(crate) use crate::ops::nn::recurrent::PACKED as RECURRENT_PACKED;

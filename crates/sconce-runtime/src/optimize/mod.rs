@@ -63,13 +63,12 @@ pub(crate) fn optimize(
     constants: Vec<IValue>,
     context: &mut dyn OpContext,
 ) -> (Graph, Vec<IValue>) {
-    let of_module = constants.len();
     let mut optimization = Optimization::new(graph, signature.clone(), constants);
     optimization.run(FIRST_PASSES);
     canonicalize::constants::fold(&mut optimization, context);
     verify_after("fold constants", &optimization.graph);
     optimization.run(PASSES);
-    optimization.drop_unused_constants(of_module);
+    optimization.drop_unused_constants();
     (optimization.graph, optimization.constants)
 }
 
@@ -188,6 +187,8 @@ pub(crate) struct Optimization {
     pub(crate) graph: Graph,
     /// The table that the graph's constants are in; passes add to it.
     pub(crate) constants: Vec<IValue>,
+    /// How many of them are the module's own. Those behind them passes have made.
+    of_module: usize,
     /// What is known of values.
     facts: Facts,
     /// What is known of the arguments.
@@ -201,6 +202,7 @@ impl Optimization {
     pub(crate) fn new(graph: Graph, signature: Signature, constants: Vec<IValue>) -> Self {
         let mut new = Optimization {
             graph,
+            of_module: constants.len(),
             constants,
             facts: Facts::default(),
             signature,
@@ -347,9 +349,24 @@ impl Optimization {
         self.graph.node_mut(new).range = range;
     }
 
+    /// Gives up a tensor that a pass has made and another one has made something else of, if nothing but a node that is
+    /// about to go uses it: while large weights are packed, few are there twice.
+    pub(crate) fn give_up(&mut self, value: ValueId) {
+        let Some(Constant::Tensor(tensor)) = self.constant(value) else { return };
+        let index = tensor.index as usize;
+        let is_used_once = self.graph.value(value).uses().len() == 1;
+        let nothing = Tensor::zeros(&[0], DType::Float32);
+        if index >= self.of_module
+            && is_used_once
+            && let (Some(place), Ok(nothing)) = (self.constants.get_mut(index), nothing)
+        {
+            *place = IValue::Tensor(nothing);
+        }
+    }
+
     /// Gives up the tensors that passes added, behind those of the module, and other passes have made something else of:
     /// weights with a normalization folded in, before they were packed. Others keep their places.
-    fn drop_unused_constants(&mut self, of_module: usize) {
+    fn drop_unused_constants(&mut self) {
         let mut used = vec![false; self.constants.len()];
         let mut held: Vec<Constant> = self
             .nodes()
@@ -374,7 +391,7 @@ impl Optimization {
             }
         }
         let Ok(nothing) = Tensor::zeros(&[0], DType::Float32) else { return };
-        for (constant, used) in self.constants.iter_mut().zip(used).skip(of_module) {
+        for (constant, used) in self.constants.iter_mut().zip(used).skip(self.of_module) {
             if !used && matches!(constant, IValue::Tensor(_)) {
                 *constant = IValue::Tensor(nothing.clone());
             }

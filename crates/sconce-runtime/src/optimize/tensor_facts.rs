@@ -157,6 +157,7 @@ const REORDERS: &[&str] = &[
 const SPATIAL: &[(&str, usize)] = &[
     ("aten::conv1d", 3),
     ("aten::conv2d", 4),
+    ("sconce::conv2d", 4),
     ("aten::conv3d", 5),
     ("aten::max_pool1d", 3),
     ("aten::max_pool2d", 4),
@@ -376,7 +377,7 @@ impl Search<'_> {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {
-            let weight = rest.first().filter(|_| symbol == "aten::conv2d");
+            let weight = rest.first().filter(|_| symbol.ends_with("::conv2d"));
             let by_weight = weight.and_then(|&weight| self.get(weight)).is_some_and(|w| w.is_last);
             let is_last = fact.is_last || by_weight;
             return (fact.rank == *rank).then_some(Fact { is_last, ..fact });

@@ -353,6 +353,33 @@ def forward(self, x: Tensor):
     y = torch.ops.aten.hardswish(torch.batch_norm(b + c, self.g2, self.b2, self.m2, self.v2, False, 0.1, 1e-5, True))
     return torch.ops.aten.adaptive_avg_pool2d(y, [3, 2]), mean, r, a, z
 """, dict(w0=(20, 3, 3, 3), n0=(40,), w1=(32, 40, 3, 3), n1=(96,), w2=(24, 24, 3, 3), w3=(36, 16, 1, 1), n2=(18,))),
+    # Channels that are shuffled: with sizes of the picture, with some left over, and with numbers, which do not fit every
+    # picture.
+    "shuffled": ("""
+def forward(self, x: Tensor):
+    x = torch.relu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    y = torch.cat([x, torch.conv2d(x, self.w1, None, [1, 1], [0, 0], [1, 1], 1)], 1)
+    n, c, h, w = y.size()
+    y = y.view([n, 2, c // 2, h, w])
+    y = torch.transpose(y, 1, 2).contiguous()
+    y = y.view([n, c, h, w])
+    p, q = torch.chunk(y, 2, 1)
+    q = torch.conv2d(q, self.w2, None, [1, 1], [1, 1], [1, 1], 1)
+    z = torch.cat([p, q], 1)
+    z = torch.reshape(z, [z.size(0), 3, -1, z.size(2), z.size(3)])
+    z = torch.reshape(torch.transpose(z, -3, 1), [-1, 45, y.size(2), y.size(3)])
+    a = torch.conv2d(z, self.w3, None, [1, 1], [0, 0], [1, 1], 1)
+    b = torch.transpose(a.view([1, 4, 5, 14, 18]), 1, 2).contiguous()
+    b = b.view([1, 20, 14, 18])
+    return torch.conv2d(b, self.w1, None, [1, 1], [0, 0], [1, 1], 1), p, b
+""", dict(w0=(20, 3, 3, 3), w1=(22, 20, 1, 1), w2=(24, 21, 3, 3), w3=(20, 45, 1, 1))),
+    # Attention with many heads as layers call it: of one value, and of two.
+    "heads": ("""
+def forward(self, x: Tensor):
+    y, w = torch._native_multi_head_attention(x, x, x, 12, 3, self.w0, self.c0, self.w1, self.c1, None, False, True, None)
+    z, v = torch._native_multi_head_attention(y, x, x, 12, 4, self.w0, self.c0, self.w1, self.c1, None, True, True, None)
+    return y, z, v
+""", dict(w0=(36, 12), c0=(36,), w1=(12, 12), c1=(12,))),
     # Branches that are added up, as networks that are merged for deployment have them.
     "branches": ("""
 def forward(self, x: Tensor):
@@ -414,7 +441,7 @@ def matrices():
 
 
 def inputs(name):
-    if name == "cells":
+    if name in ("cells", "heads"):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name == "drawn":
         return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])

@@ -130,6 +130,19 @@ impl Lanes for Neon {
         }
     }
     #[inline(always)]
+    unsafe fn with_lanes_of(self, other: Self, lanes: &[u32; LANES]) -> Self {
+        let (mut own, mut all) = ([0f32; LANES], [0f32; LANES]);
+        // SAFETY: the caller has found the instructions; both arrays hold sixteen numbers.
+        unsafe {
+            Lanes::store(self, own.as_mut_ptr());
+            Lanes::store(other, all.as_mut_ptr());
+            for (own, &lane) in own.iter_mut().zip(lanes) {
+                *own = all.get(lane as usize).copied().unwrap_or(*own);
+            }
+            Lanes::load(own.as_ptr())
+        }
+    }
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         unsafe {

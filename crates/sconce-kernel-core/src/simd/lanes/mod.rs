@@ -39,6 +39,8 @@ pub trait Lanes: Copy {
     unsafe fn at_most(self, high: Self) -> Self;
     /// For each lane, the number of the lane that it names, which must be of its own half: lanes 0 to 7, or 8 to 15.
     unsafe fn permute(self, lanes: &[u32; LANES]) -> Self;
+    /// For each lane, the number of the lane of `other` that it names; where it names none of the sixteen, its own.
+    unsafe fn with_lanes_of(self, other: Self, lanes: &[u32; LANES]) -> Self;
     /// All sixteen added up, in an order of its own.
     unsafe fn sum(self) -> f32;
 }
@@ -113,6 +115,14 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn permute(self, lanes: &[u32; LANES]) -> Self {
         Portable(lanes.map(|lane| self.0[lane as usize % LANES]))
+    }
+    #[inline(always)]
+    unsafe fn with_lanes_of(self, other: Self, lanes: &[u32; LANES]) -> Self {
+        let mut out = self;
+        for (out, &lane) in out.0.iter_mut().zip(lanes) {
+            *out = other.0.get(lane as usize).copied().unwrap_or(*out);
+        }
+        out
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {

@@ -68,6 +68,15 @@ impl Lanes for Avx512 {
         Avx512(unsafe { _mm512_permutexvar_ps(_mm512_loadu_si512(lanes.as_ptr().cast()), self.0) })
     }
     #[inline(always)]
+    unsafe fn with_lanes_of(self, other: Self, lanes: &[u32; LANES]) -> Self {
+        // SAFETY: the caller has found the instructions; the array holds sixteen numbers.
+        unsafe {
+            let lanes = _mm512_loadu_si512(lanes.as_ptr().cast());
+            let named = _mm512_cmplt_epu32_mask(lanes, _mm512_set1_epi32(LANES as i32));
+            Avx512(_mm512_mask_permutexvar_ps(self.0, named, lanes, other.0))
+        }
+    }
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         unsafe { _mm512_reduce_add_ps(self.0) }
@@ -162,6 +171,16 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn with_lanes_of(self, other: Self, lanes: &[u32; LANES]) -> Self {
+        // SAFETY: the caller has found the instructions; the array holds two times eight numbers.
+        unsafe {
+            Avx2(
+                eight_with_lanes_of(self.0, other, lanes.as_ptr()),
+                eight_with_lanes_of(self.1, other, lanes.as_ptr().add(8)),
+            )
+        }
+    }
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has found the instructions; they work on registers alone.
         unsafe {
@@ -170,5 +189,26 @@ impl Lanes for Avx2 {
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
         }
+    }
+}
+
+/// Half of [`Lanes::with_lanes_of`].
+///
+/// # Safety
+/// The CPU must have AVX2, and the pointer must be valid for eight numbers.
+#[inline(always)]
+unsafe fn eight_with_lanes_of(own: __m256, other: Avx2, lanes: *const u32) -> __m256 {
+    // SAFETY: the caller's.
+    unsafe {
+        let lanes = _mm256_loadu_si256(lanes.cast());
+        let low = _mm256_permutevar8x32_ps(other.0, lanes);
+        let high = _mm256_permutevar8x32_ps(other.1, lanes);
+        let is_high = _mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(7));
+        let found = _mm256_blendv_ps(low, high, _mm256_castsi256_ps(is_high));
+        // Numbers are compared with signs: what is not below sixteen is large or negative.
+        let is_beyond = _mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(LANES as i32 - 1));
+        let is_negative = _mm256_cmpgt_epi32(_mm256_setzero_si256(), lanes);
+        let is_none = _mm256_or_si256(is_beyond, is_negative);
+        _mm256_blendv_ps(found, own, _mm256_castsi256_ps(is_none))
     }
 }

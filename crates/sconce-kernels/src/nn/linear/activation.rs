@@ -1,7 +1,7 @@
 //! Activations that follow a linear layer.
 
 use sconce_kernel_core::parallel::{grain, partition};
-use sconce_kernel_core::simd::dispatch::dispatch;
+use sconce_kernel_core::simd::dispatch::{Level, best, dispatch};
 use sconce_kernel_core::vecmath::single;
 
 /// What is applied to every element of a product before it is given.
@@ -27,7 +27,8 @@ pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
     partition::for_each_chunk(out, 64, grain::ROWS, |_, out| match activation {
         // NaN passes through.
         LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
-        LinearActivation::Gelu => each(out, single::gelu),
+        LinearActivation::Gelu if best() == Level::Baseline => each(out, single::gelu),
+        LinearActivation::Gelu => each(out, single::gelu_fused),
         LinearActivation::GeluTanh => each(out, single::gelu_tanh),
         LinearActivation::Silu => each(out, single::silu),
         LinearActivation::Sigmoid => each(out, single::sigmoid),

@@ -64,6 +64,13 @@ pub(crate) const TABLE: Table = &[
             .collect();
         made(kernels::cat_blocked(&runs))
     }),
+    op("sconce::select_blocked", "-", |_, args| {
+        let (images, numbers) = (args.tensors(0)?, args.ints(1)?);
+        let &[n, height, width] = args.ints(2)?.as_slice() else { return Err(unfit()) };
+        let images: Vec<&Tensor> = images.iter().collect();
+        let channels = numbers.as_chunks::<2>().0;
+        made(kernels::select_blocked(&images, channels, [n, height, width]))
+    }),
     op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
     op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add))
         .fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
@@ -83,6 +90,73 @@ fn reason(operand: Option<&Option<&IValue>>) -> Vec<&'static str> {
         "prim::Return" => "result",
         symbol => crate::ops::symbol_of_row(symbol).map_or("other", operator_name),
     }]
+}
+
+/// Why a convolution stays in PyTorch's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unblocked {
+    /// It is called in another way.
+    Operands,
+    /// What its input is is not known.
+    Unknown,
+    /// Its input is no batch of pictures.
+    Unbatched,
+    /// Its input is of another dtype.
+    Dtype,
+    /// Something may write to its input.
+    Written,
+    /// Steps, padding or groups are known only when it runs.
+    Steps,
+    /// Weight or bias may change.
+    Weight,
+    /// Weight or bias are of another dtype or shape.
+    Weights,
+    /// Its windows move by other steps than one or two.
+    Stride,
+    /// Its groups have a number of channels for which there is no kernel.
+    Groups,
+    /// Its input has another number of channels.
+    Channels,
+}
+
+impl Unblocked {
+    const ALL: &[Unblocked] = &[
+        Unblocked::Operands,
+        Unblocked::Unknown,
+        Unblocked::Unbatched,
+        Unblocked::Dtype,
+        Unblocked::Written,
+        Unblocked::Steps,
+        Unblocked::Weight,
+        Unblocked::Weights,
+        Unblocked::Stride,
+        Unblocked::Groups,
+        Unblocked::Channels,
+    ];
+
+    /// In a few words, as profiles show it.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Unblocked::Operands => "other operands",
+            Unblocked::Unknown => "dtype not known",
+            Unblocked::Unbatched => "no batch",
+            Unblocked::Dtype => "not float32",
+            Unblocked::Written => "input is written to",
+            Unblocked::Steps => "steps not constant",
+            Unblocked::Weight => "weight not constant",
+            Unblocked::Weights => "weights do not fit",
+            Unblocked::Stride => "stride",
+            Unblocked::Groups => "width of groups",
+            Unblocked::Channels => "channels do not fit",
+        }
+    }
+}
+
+/// Why a convolution is not in blocks, by the operand that says it.
+pub(crate) fn unblocked(operand: Option<&Option<&IValue>>) -> Vec<&'static str> {
+    let Some(Some(IValue::Str(text))) = operand else { return Vec::new() };
+    let texts = Unblocked::ALL.iter().map(|reason| reason.text());
+    texts.filter(|known| *known == &**text).collect()
 }
 
 fn pool_options(numbers: &[i64], ceil_mode: bool) -> Result<PoolOptions<'_>> {

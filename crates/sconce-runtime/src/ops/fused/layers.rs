@@ -19,6 +19,15 @@ pub(crate) const ENCODER_LAYER_PACKED: &str = "sconce::encoder_layer_packed";
 /// Where an encoder layer's operands have the weights of linear layers.
 pub(crate) const ENCODER_WEIGHTS: [usize; 4] = [3, 5, 14, 16];
 
+/// The operands of `aten::_native_multi_head_attention` and the packed weights of [`HEAD_WEIGHTS`].
+pub(crate) const MANY_HEADS_PACKED: &str = "sconce::many_heads_packed";
+
+/// Where attention with many heads has the weights of linear layers.
+pub(crate) const HEAD_WEIGHTS: [usize; 2] = [5, 7];
+
+/// The operands of attention with many heads.
+const HEAD_OPERANDS: usize = 13;
+
 /// The operands of an encoder layer.
 const ENCODER_OPERANDS: usize = 20;
 
@@ -52,6 +61,10 @@ pub(crate) const TABLE: Table = &[
     op(ENCODER_LAYER_PACKED, "-", |_, args| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|at| args.tensor(ENCODER_OPERANDS + at));
         attention::encoder_layer(&args, [Some(a?), Some(b?), Some(c?), Some(d?)])
+    }),
+    op(MANY_HEADS_PACKED, "-", |_, args| {
+        let [qkv, out] = [0, 1].map(|at| args.tensor(HEAD_OPERANDS + at));
+        attention::many_heads(&args, [Some(qkv?), Some(out?)])
     }),
 ];
 

@@ -53,23 +53,7 @@ pub(crate) const TABLE: Table = &[
         let (result, log_sums) = results.map_err(kernel)?;
         Ok(IValue::tuple(vec![IValue::Tensor(result), IValue::Tensor(log_sums)]))
     }),
-    op("aten::_native_multi_head_attention", "-", |_, args| {
-        let weights = HeadWeights {
-            embed: args.int(3)?,
-            heads: args.int(4)?,
-            qkv: layer(&args, 5, None)?,
-            out: layer(&args, 7, None)?,
-        };
-        let (inputs, mask) = (operands(&args)?, mask(&args, 9, 12)?);
-        let results = kernels::multi_head_attention(inputs, weights, mask, args.bool(10)?);
-        let (result, weights) = results.map_err(kernel)?;
-        let weights = match weights {
-            None => IValue::None,
-            Some(weights) if args.bool(11)? => made(kernels::mean(&weights, &[1], false, None))?,
-            Some(weights) => IValue::Tensor(weights),
-        };
-        Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
-    }),
+    op("aten::_native_multi_head_attention", "-", |_, args| many_heads(&args, [None; 2])),
     op("aten::_transformer_encoder_layer_fwd", "-", |_, args| encoder_layer(&args, [None; 4])),
     op("aten::_nested_tensor_from_mask", "-", |_, args| nested_from_mask(&args)),
     op("aten::to_padded_tensor", "-", |context, args| padded(context, &args)),
@@ -77,6 +61,34 @@ pub(crate) const TABLE: Table = &[
         kernels::is_left_aligned(args.tensor(1)?).map(IValue::Bool).map_err(kernel)
     }),
 ];
+
+/// `aten::_native_multi_head_attention`; the weights of its two linear layers may be packed.
+pub(crate) fn many_heads(args: &Args<'_>, [qkv, out]: [Option<&Tensor>; 2]) -> Result {
+    let weights = HeadWeights {
+        embed: args.int(3)?,
+        heads: args.int(4)?,
+        qkv: layer(args, 5, qkv)?,
+        out: layer(args, 7, out)?,
+    };
+    let (inputs, mask) = (operands(args)?, mask(args, 9, 12)?);
+    let [query, others @ ..] = inputs;
+    let inputs = if others.iter().all(|other| is_same(query, other)) { [query; 3] } else { inputs };
+    let results = kernels::multi_head_attention(inputs, weights, mask, args.bool(10)?);
+    let (result, weights) = results.map_err(kernel)?;
+    let weights = match weights {
+        None => IValue::None,
+        Some(weights) if args.bool(11)? => made(kernels::mean(&weights, &[1], false, None))?,
+        Some(weights) => IValue::Tensor(weights),
+    };
+    Ok(IValue::tuple(vec![IValue::Tensor(result), weights]))
+}
+
+/// Whether two tensors are one: the same elements of the same memory.
+fn is_same(a: &Tensor, b: &Tensor) -> bool {
+    a.storage().ptr_eq(b.storage())
+        && (a.dtype(), a.offset(), a.sizes(), a.strides())
+            == (b.dtype(), b.offset(), b.sizes(), b.strides())
+}
 
 /// A linear layer whose weight and bias are operands from here on.
 fn layer<'a>(args: &'a Args<'_>, at: usize, packed: Option<&'a Tensor>) -> Result<Layer<'a>> {

@@ -7,6 +7,7 @@ use crate::error::Raise;
 use crate::ops::Args;
 use crate::ops::descriptor::result_strides::ResultStrides;
 use crate::ops::descriptor::{Table, op};
+use crate::ops::fused::blocked_layout;
 use crate::ops::tensor::operands::made;
 use crate::value::IValue;
 
@@ -18,6 +19,10 @@ pub(crate) const TABLE: Table =
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
         op("aten::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
+        // One that stays in PyTorch's order in an optimised graph, with the reason as its last operand.
+        op("sconce::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
+            .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None })
+            .steps(|operands| blocked_layout::unblocked(operands.get(7))),
         op("aten::conv3d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
         op("aten::conv1d", "padding", |_, args| by_mode(&args))

@@ -9,6 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::{Constant, Kind, NodeId, Prim, Type, ValueId};
 
+use crate::ops::Unblocked;
 use crate::optimize::Optimization;
 
 /// Operators on single numbers, which work in any layout; what they make of the lanes without a
@@ -56,6 +57,8 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
         blocked: FxHashMap::default(),
         views: FxHashSet::default(),
         joined: FxHashMap::default(),
+        sources: FxHashMap::default(),
+        left: Vec::new(),
     };
     let nodes: Vec<NodeId> = layout.o.graph.block_nodes(layout.o.graph.root()).collect();
     for node in nodes {
@@ -65,6 +68,7 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
     }
     layout.restore();
     layout.explain_conversions();
+    layout.explain_convolutions();
     optimization.refresh();
 }
 
@@ -76,6 +80,10 @@ pub(super) struct Layout<'a> {
     pub(super) views: FxHashSet<ValueId>,
     /// Of pictures that are joined of others of whole blocks, what they are joined of.
     pub(super) joined: FxHashMap<ValueId, Vec<ValueId>>,
+    /// Of values in blocks that are made of channels of others, for each channel whose it is and which.
+    pub(super) sources: FxHashMap<ValueId, Vec<(ValueId, i64)>>,
+    /// Convolutions that stay as they are, and why.
+    pub(super) left: Vec<(NodeId, Unblocked)>,
 }
 
 impl Layout<'_> {
@@ -93,6 +101,7 @@ impl Layout<'_> {
         match symbol {
             "aten::conv2d" => return self.convolution(node),
             "aten::cat" => return self.join(node, first),
+            "aten::view" | "aten::reshape" => return self.shuffle(node, first),
             _ if ARITHMETIC.contains(&symbol) => return self.arithmetic(node, first),
             _ => {}
         }
@@ -223,6 +232,21 @@ impl Layout<'_> {
             let reason = Constant::Str(self.o.graph.node(other).kind.symbol().into());
             let reason = self.o.insert_constant(&reason, node);
             self.o.graph.add_node_input(node, reason);
+        }
+    }
+
+    /// Says of each convolution that is not in blocks why: with its reason as one more operand it is an operator of
+    /// ours.
+    fn explain_convolutions(&mut self) {
+        for (node, reason) in std::mem::take(&mut self.left) {
+            if !self.o.graph.node(node).is_alive() {
+                continue;
+            }
+            let reason = self.o.insert_constant(&Constant::Str(reason.text().into()), node);
+            self.o.graph.add_node_input(node, reason);
+            let convolution = self.o.graph.node_mut(node);
+            convolution.kind = Kind::from_symbol("sconce::conv2d");
+            convolution.operator = None;
         }
     }
 

@@ -33,6 +33,11 @@ impl Layout<'_> {
             };
             self.joined.insert(value, parts.iter().flat_map(of).collect());
         }
+        let of = |part: &Blocked| {
+            let value = part.value;
+            (0..part.channels).map(move |channel| (value, channel))
+        };
+        self.sources.insert(value, parts.iter().flat_map(of).collect());
         let is_pixel = parts.iter().all(|part| part.is_pixel);
         self.enter(node, Blocked { value, channels, is_pixel })
     }
@@ -44,6 +49,19 @@ impl Layout<'_> {
         let list = self.list(&values, before);
         let numbers = self.ints_constant(&numbers, before);
         self.make("sconce::cat_blocked", &[list, numbers], before)
+    }
+
+    /// This many channels from one on.
+    fn part(&mut self, picture: Blocked, first: i64, count: i64, before: NodeId) -> ValueId {
+        let maker = self.o.graph.node(self.o.producer(picture.value));
+        if maker.kind.symbol() == "sconce::select_blocked" {
+            // From where the channels were before they were shuffled.
+            let sizes = maker.inputs().get(2).and_then(|&sizes| self.o.ints(sizes));
+            let sizes = sizes.and_then(|sizes| sizes.try_into().ok()).unwrap_or([-1; 3]);
+            let order: Vec<i64> = (first..first + count).collect();
+            return self.select(picture, &order, sizes, before);
+        }
+        self.runs(&[(picture.value, first, count)], before)
     }
 
     /// A part of the channels as an operator gives it.
@@ -72,7 +90,7 @@ impl Layout<'_> {
         if !fits || last <= first || last > whole || (is_narrow && step.is_some()) {
             return None;
         }
-        let value = self.runs(&[(input.value, first, last - first)], node);
+        let value = self.part(input, first, last - first, node);
         self.views.insert(self.o.graph.node(node).output());
         self.enter(node, Blocked { value, channels: last - first, ..input })
     }
@@ -112,7 +130,7 @@ impl Layout<'_> {
         }
         let mut first = 0;
         for (output, count) in outputs.into_iter().zip(counts) {
-            let value = self.runs(&[(input.value, first, count)], unpack);
+            let value = self.part(input, first, count, unpack);
             self.blocked.insert(output, Blocked { value, channels: count, ..input });
             self.views.insert(output);
             first += count;

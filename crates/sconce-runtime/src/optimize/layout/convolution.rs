@@ -3,43 +3,71 @@
 use sconce_ir::{Constant, NodeId, ValueId};
 use sconce_kernels::{DType, pack_bias, pack_weight};
 
+use crate::ops::Unblocked;
+
 use super::blocked::{Activation, Blocked, Followers, Layout};
 
 /// Channels up to which a picture is read as it is.
 const MAX_PLANAR: i64 = 4;
 
 impl Layout<'_> {
+    /// A convolution in blocks. Of one that stays as it is, the reason is kept.
     pub(super) fn convolution(&mut self, node: NodeId) -> Option<()> {
-        let &[input, weight, bias, stride, padding, dilation, groups] =
+        match self.in_blocks(node) {
+            Ok(()) => Some(()),
+            Err(reason) => {
+                self.left.push((node, reason));
+                None
+            }
+        }
+    }
+
+    fn in_blocks(&mut self, node: NodeId) -> Result<(), Unblocked> {
+        let &[input, weight_value, bias, stride, padding, dilation, groups] =
             self.o.graph.node(node).inputs()
         else {
-            return None;
+            return Err(Unblocked::Operands);
         };
-        let fact = self.o.fact(input)?;
-        if (fact.dtype, fact.rank) != (DType::Float32, 4) || self.o.is_written(input) {
-            return None;
+        let fact = self.o.fact(input).ok_or(Unblocked::Unknown)?;
+        if fact.rank != 4 {
+            return Err(Unblocked::Unbatched);
         }
-        let (stride, padding, dilation) =
-            (self.pair(stride)?, self.pair(padding)?, self.pair(dilation)?);
-        let Constant::Int(groups) = self.o.constant(groups)? else { return None };
-        let weight = self.o.constant_tensor(weight)?.clone();
-        let &[out_channels, per_group, height, width] = weight.sizes() else { return None };
-        let in_channels = per_group.checked_mul(groups)?;
-        let bias = match self.o.constant(bias)? {
-            Constant::None => None,
-            _ => Some(self.o.constant_tensor(bias)?.clone()),
+        if fact.dtype != DType::Float32 {
+            return Err(Unblocked::Dtype);
+        }
+        if self.o.is_written(input) {
+            return Err(Unblocked::Written);
+        }
+        let sizes = [stride, padding, dilation].map(|sizes| self.pair(sizes));
+        let [Some(stride), Some(padding), Some(dilation)] = sizes else {
+            return Err(Unblocked::Steps);
+        };
+        let Some(Constant::Int(groups)) = self.o.constant(groups) else {
+            return Err(Unblocked::Steps);
+        };
+        let weight = self.o.constant_tensor(weight_value).ok_or(Unblocked::Weight)?.clone();
+        let &[out_channels, per_group, height, width] = weight.sizes() else {
+            return Err(Unblocked::Weights);
+        };
+        let in_channels = per_group.checked_mul(groups).ok_or(Unblocked::Weights)?;
+        let bias = match self.o.constant(bias) {
+            Some(Constant::None) => None,
+            _ => Some(self.o.constant_tensor(bias).ok_or(Unblocked::Weight)?.clone()),
         };
         let fits = bias.as_ref().is_none_or(|bias| {
             bias.dtype() == DType::Float32 && bias.dim() == 1 && bias.numel() == out_channels
         });
-        // What the kernels are written for; other steps are correct but slow.
-        let good = stride[0] == stride[1] && (1..=2).contains(&stride[0]);
-        if !fits || !good || weight.dtype() != DType::Float32 {
-            return None;
+        if !fits || weight.dtype() != DType::Float32 {
+            return Err(Unblocked::Weights);
         }
-        let packed = pack_weight(&weight, groups).ok()??;
-        let bias = pack_bias(bias.as_ref(), out_channels).ok()?;
+        // What the kernels are written for; other steps are correct but slow.
         let planar = groups == 1 && per_group <= MAX_PLANAR;
+        let is_known = matches!(stride[0], 1 | 2) || (planar && matches!(stride[0], 4 | 16));
+        if stride[0] != stride[1] || !is_known {
+            return Err(Unblocked::Stride);
+        }
+        let packed = pack_weight(&weight, groups).ok().flatten().ok_or(Unblocked::Groups)?;
+        let bias = pack_bias(bias.as_ref(), out_channels).map_err(|_| Unblocked::Weights)?;
         let source = self.blocked.get(&input).copied();
         let is_pixel = source.is_some_and(|source| source.is_pixel);
         let is_pixel = is_pixel && ([height, width], padding) == ([1, 1], [0, 0]);
@@ -49,7 +77,7 @@ impl Layout<'_> {
         let input = match (planar, source) {
             (true, _) => input,
             (_, Some(source)) if source.channels == in_channels => source.value,
-            (_, Some(_)) => return None,
+            (_, Some(_)) => return Err(Unblocked::Channels),
             _ => {
                 let value = self.make("sconce::to_blocked", &[input], node);
                 let blocked = Blocked { value, channels: in_channels, is_pixel: false };
@@ -83,7 +111,9 @@ impl Layout<'_> {
         ];
         inputs.extend(self.activation_constants(activation, last));
         let value = self.make("sconce::conv_blocked", &inputs, last);
-        self.enter(last, Blocked { value, ..like })
+        self.enter(last, Blocked { value, ..like });
+        self.o.give_up(weight_value);
+        Ok(())
     }
 
     /// An activation as the operands that operators in blocks take: its name and its bounds.

@@ -4,3 +4,4 @@ pub(crate) mod blocked;
 mod channels;
 mod convolution;
 mod pool;
+mod shuffle;

@@ -1,12 +1,13 @@
-//! Encoder layers of transformers with constant weights: packed once.
+//! Encoder layers of transformers and attention with many heads, with constant weights: packed once.
 
-use sconce_ir::{Kind, NodeId, Type, ValueId};
+use sconce_ir::{Kind, NodeId, ValueId};
 
-use crate::ops::{ENCODER_LAYER_PACKED, ENCODER_WEIGHTS};
+use crate::ops::{ENCODER_LAYER_PACKED, ENCODER_WEIGHTS, HEAD_WEIGHTS, MANY_HEADS_PACKED};
 use crate::optimize::Optimization;
 use crate::optimize::prepack::linear::packed;
 
-/// Replaces `aten::_transformer_encoder_layer_fwd` by the layer with packed weights.
+/// Replaces `aten::_transformer_encoder_layer_fwd` and `aten::_native_multi_head_attention` by the same with packed
+/// weights.
 pub(crate) fn pack(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = pack_one(optimization, node);
@@ -15,18 +16,24 @@ pub(crate) fn pack(optimization: &mut Optimization) {
 }
 
 fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
-    if !o.is_op(node, "aten::_transformer_encoder_layer_fwd") {
-        return None;
-    }
+    let (symbol, places): (_, &[usize]) = match o.graph.node(node).kind.symbol() {
+        "aten::_transformer_encoder_layer_fwd" => (ENCODER_LAYER_PACKED, &ENCODER_WEIGHTS),
+        "aten::_native_multi_head_attention" => (MANY_HEADS_PACKED, &HEAD_WEIGHTS),
+        _ => return None,
+    };
     let mut inputs: Vec<ValueId> = o.graph.node(node).inputs().to_vec();
-    let weights = ENCODER_WEIGHTS.map(|at| packed(o, *inputs.get(at)?));
-    for weight in weights.into_iter().collect::<Option<Vec<_>>>()? {
+    let weights = places.iter().map(|&at| packed(o, *inputs.get(at)?));
+    for weight in weights.collect::<Option<Vec<_>>>()? {
         inputs.push(o.insert_tensor(weight, node));
     }
-    let kind = Kind::Op(ENCODER_LAYER_PACKED.into());
-    let new = o.graph.new_node_with(kind, &inputs, Type::Tensor);
+    let outputs = o.graph.node(node).outputs().to_vec();
+    let new = o.graph.new_node(Kind::Op(symbol.into()), &inputs);
     o.insert_at(new, node);
-    let result = o.graph.node(new).output();
-    o.replace(node, result);
+    for output in outputs {
+        let ty = o.graph.ty(output).clone();
+        let by = o.graph.add_output(new, ty);
+        o.graph.replace_all_uses(output, by);
+    }
+    o.graph.destroy(node);
     Some(())
 }

@@ -28,6 +28,9 @@ const PART: usize = 4 << 10;
 /// sides of a small one, pixels that need tests are many. A large one would take longer to copy.
 const MARGIN_PIXELS: usize = 32 * 32;
 
+/// Up to this many pixels of the result the weights of the next channels are asked for while these are multiplied.
+const AHEAD_PIXELS: usize = 14 * 14;
+
 /// How many pieces each thread gets, so that none waits long for the others.
 const PIECES_PER_THREAD: usize = 4;
 
@@ -307,6 +310,12 @@ impl Call<'_> {
             })
             .map(|[p, i, j]| p * plane + (i * s.dilation[0] * width + j * s.dilation[1]) * lanes)
             .collect();
+        // Elements of the last block have fewer channels where those of the image do not fill it.
+        let rest_channels = if lanes == 1 { 0 } else { self.options.in_channels as usize % LANES };
+        let whole = match rest_channels {
+            0 => offsets.len(),
+            _ => offsets.len() - s.kernel[0] * s.kernel[1],
+        };
         let [out_height, out_width] = s.output;
         let out_channels = self.options.out_channels as usize;
         let per_block = offsets.len() * lanes * LANES;
@@ -335,6 +344,8 @@ impl Call<'_> {
             }
         }
         let flat = s.kernel == [1; 2] && s.stride == [1; 2];
+        // Few pixels are done before the weights of the next channels have come from a far cache.
+        let asks_ahead = lanes > 1 && out_height * out_width <= AHEAD_PIXELS;
         let compute = |piece: ConvTask<'_>| {
             let [a, b] = piece.out;
             let step = if flat { a.len() } else { out_width * LANES };
@@ -358,12 +369,15 @@ impl Call<'_> {
                         start: start + at * s.stride[0] * width * lanes,
                         offsets: offsets_part,
                         run: lanes,
+                        whole: whole.saturating_sub(done),
+                        rest: rest_channels,
                         step: s.stride[1] * lanes,
                         weights: &piece.weights[done * line..],
                         bias: &self.bias[piece.first_block * LANES..],
                         residual: if b.is_empty() { [residual[0], None] } else { residual },
                         activation: self.options.activation,
                         part,
+                        ahead: if asks_ahead && index == 0 { piece.weights.len() } else { 0 },
                     };
                     row(self.level, &call, [a, b]);
                 }

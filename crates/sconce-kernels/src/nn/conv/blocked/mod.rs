@@ -17,6 +17,7 @@ mod pixel_groups;
 mod pool;
 mod reorder;
 mod scratch;
+mod select;
 mod share;
 mod tile;
 mod winograd;
@@ -28,6 +29,7 @@ pub use join::{ChannelRun, cat_blocked};
 pub use pack::{pack_bias, pack_weight};
 pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
 pub use reorder::{from_blocked, to_blocked};
+pub use select::select_blocked;
 
 use sconce_kernel_core::simd::lanes::LANES;
 

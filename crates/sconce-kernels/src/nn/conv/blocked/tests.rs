@@ -177,6 +177,74 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn lanes_without_a_channel_are_not_read() {
+    for (channels, kernel, padding) in [(24, [1, 1], [0, 0]), (17, [3, 3], [1, 1])] {
+        let (x, w) =
+            (numbers(&[1, channels, 6, 9], 3), numbers(&[40, channels, kernel[0], kernel[1]], 4));
+        let one = [1, 1];
+        let plain = ConvOptions { stride: &one, padding: &padding, dilation: &one, groups: 1 };
+        let expected = conv(&x, &w, None, &plain);
+        let blocked = to_blocked(&x).unwrap();
+        let lanes = blocked.narrow(4, channels % 16, 16 - channels % 16).unwrap();
+        lanes.select(1, 1).unwrap().fill(f64::NAN.into()).unwrap();
+        let options = BlockedConv {
+            in_channels: channels,
+            out_channels: 40,
+            groups: 1,
+            kernel,
+            stride: [1, 1],
+            padding,
+            dilation: [1, 1],
+            activation: Activation::None,
+            exact: true,
+        };
+        let (packed, bias) = (pack_weight(&w, 1).unwrap().unwrap(), pack_bias(None, 40).unwrap());
+        for level in LEVELS.iter().copied() {
+            let found = convolve(level, &blocked, &packed, &bias, None, &options).unwrap();
+            close(&from_blocked(&found, 40).unwrap(), expected.as_ref().unwrap());
+        }
+    }
+}
+
+#[test]
+fn channels_are_selected_in_any_order() {
+    let images =
+        [numbers(&[2, 20, 3, 5], 1), numbers(&[2, 58, 3, 5], 2), numbers(&[2, 3, 3, 5], 3)];
+    let blocked = [0, 1, 2].map(|at| to_blocked(&images[at]).unwrap());
+    let blocked: Vec<&Tensor> = blocked.iter().collect();
+    let shuffled: Vec<[i64; 2]> = (0..20).flat_map(|at| [[0, at], [1, 57 - at]]).collect();
+    let cases = [
+        shuffled,
+        (0..58).map(|at| [1, (at * 23) % 58]).collect(),
+        vec![[2, 1], [0, 19], [2, 1], [1, 0], [1, 33]],
+        (0..33).map(|at| [i64::from(at % 2 == 0), at % 20]).collect(),
+    ];
+    for channels in &cases {
+        let parts: Vec<Tensor> = channels
+            .iter()
+            .map(|&[image, channel]| images[image as usize].narrow(1, channel, 1).unwrap())
+            .collect();
+        let expected = crate::cat(&parts, 1).unwrap().to_vec::<f32>().unwrap();
+        for level in LEVELS.iter().copied() {
+            let found = select::select(level, &blocked, channels, [2, -1, 5]).unwrap();
+            assert!(found.to_vec::<f32>().unwrap().iter().all(|x| x.is_finite()));
+            let found = from_blocked(&found, channels.len() as i64).unwrap();
+            assert_eq!(found.to_vec::<f32>().unwrap(), expected, "{level:?}");
+        }
+    }
+    for (channels, sizes) in [
+        (&[[0, 32]][..], [-1; 3]),
+        (&[[3, 0]], [-1; 3]),
+        (&[[0, -1]], [-1; 3]),
+        (&[], [-1; 3]),
+        (&[[0, 0]], [1, -1, -1]),
+        (&[[0, 0]], [2, 3, 4]),
+    ] {
+        assert!(select_blocked(&blocked, channels, sizes).is_err(), "{channels:?}");
+    }
+}
+
+#[test]
 fn pools_in_blocks_are_pools() {
     let cases = [
         (20, [112, 57], [3, 3], [2, 2], [1, 1], [1, 1], false),

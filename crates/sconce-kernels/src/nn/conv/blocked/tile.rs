@@ -1,7 +1,7 @@
 //! The microkernels of blocked convolution: a few pixels of a few blocks of channels in registers.
 #![allow(unsafe_code, reason = "vector instructions and raw pointers; see each safety comment")]
 
-use sconce_kernel_core::simd::dispatch::Level;
+use sconce_kernel_core::simd::dispatch::{Level, prefetch_far};
 #[cfg(target_arch = "aarch64")]
 use sconce_kernel_core::simd::lanes::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -20,6 +20,10 @@ pub(crate) struct Row<'a> {
     pub(crate) offsets: &'a [usize],
     /// One for channels that lie apart, 16 for blocks of channels.
     pub(crate) run: usize,
+    /// How many of the elements have all channels of a run, and how many channels the others have: those of the
+    /// last block where there are fewer than sixteen.
+    pub(crate) whole: usize,
+    pub(crate) rest: usize,
     /// From one output's window to the next one's.
     pub(crate) step: usize,
     /// For every element and every channel of its run, a number for each channel of the result.
@@ -30,6 +34,8 @@ pub(crate) struct Row<'a> {
     pub(crate) activation: Activation,
     /// Which of several parts of the windows this is.
     pub(crate) part: Part,
+    /// Where the weights of other channels lie that are wanted soon, so far behind these; 0 for nowhere.
+    pub(crate) ahead: usize,
 }
 
 /// A window may be iterated over in parts, so that each part's weights stay near for many rows.
@@ -50,6 +56,7 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
     }
     // The kernels read 1 or 16 channels of each element, whatever else `run` says.
     assert!(row.run == 1 || row.run == LANES, "a row of {} channels", row.run);
+    assert!(row.rest <= row.run, "a block of {} channels", row.rest);
     let furthest = row.offsets.iter().copied().max().unwrap_or(0);
     let reach = (pixels - 1)
         .checked_mul(row.step)
@@ -92,6 +99,8 @@ unsafe fn avx512<const B: usize>(row: &Row<'_>, out: [&mut [f32]; 2], pixels: us
         match (row.run, row.step) {
             (1, 1) => tiles::<Avx512, 1, 1, B, 14>(row, [0, B], out, pixels),
             (1, 2) => tiles::<Avx512, 1, 2, B, 14>(row, [0, B], out, pixels),
+            (1, 4) => tiles::<Avx512, 1, 4, B, 14>(row, [0, B], out, pixels),
+            (1, 16) => tiles::<Avx512, 1, 16, B, 14>(row, [0, B], out, pixels),
             (1, _) => tiles::<Avx512, 1, 0, B, 14>(row, [0, B], out, pixels),
             (_, 16) => tiles::<Avx512, 16, 16, B, 14>(row, [0, B], out, pixels),
             (_, 32) => tiles::<Avx512, 16, 32, B, 14>(row, [0, B], out, pixels),
@@ -211,14 +220,24 @@ unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, c
         // SAFETY: the caller's; no tile has more pixels than are left.
         let done = unsafe {
             match most {
-                _ if most >= P => tile::<V, RUN, STEP, B, P>(row, [first, blocks], out, at),
-                8.. if P > 8 => tile::<V, RUN, STEP, B, 8>(row, [first, blocks], out, at),
-                7 if P > 7 => tile::<V, RUN, STEP, B, 7>(row, [first, blocks], out, at),
-                5 if P == 6 => tile::<V, RUN, STEP, B, 5>(row, [first, blocks], out, at),
-                4.. if P > 4 => tile::<V, RUN, STEP, B, 4>(row, [first, blocks], out, at),
-                3 if P == 6 => tile::<V, RUN, STEP, B, 3>(row, [first, blocks], out, at),
-                2.. if P > 2 => tile::<V, RUN, STEP, B, 2>(row, [first, blocks], out, at),
-                _ => tile::<V, RUN, STEP, B, 1>(row, [first, blocks], out, at),
+                // Where there are many registers, the first tile asks for the weights that come next.
+                _ if P > 8 && RUN > 1 && at == 0 && row.ahead > 0 && most >= P => {
+                    tile::<V, RUN, STEP, B, P, true>(row, [first, blocks], out, at)
+                }
+                8.. if P > 8 && RUN > 1 && at == 0 && row.ahead > 0 => {
+                    tile::<V, RUN, STEP, B, 8, true>(row, [first, blocks], out, at)
+                }
+                7 if P > 8 && RUN > 1 && at == 0 && row.ahead > 0 => {
+                    tile::<V, RUN, STEP, B, 7, true>(row, [first, blocks], out, at)
+                }
+                _ if most >= P => tile::<V, RUN, STEP, B, P, false>(row, [first, blocks], out, at),
+                8.. if P > 8 => tile::<V, RUN, STEP, B, 8, false>(row, [first, blocks], out, at),
+                7 if P > 7 => tile::<V, RUN, STEP, B, 7, false>(row, [first, blocks], out, at),
+                5 if P == 6 => tile::<V, RUN, STEP, B, 5, false>(row, [first, blocks], out, at),
+                4.. if P > 4 => tile::<V, RUN, STEP, B, 4, false>(row, [first, blocks], out, at),
+                3 if P == 6 => tile::<V, RUN, STEP, B, 3, false>(row, [first, blocks], out, at),
+                2.. if P > 2 => tile::<V, RUN, STEP, B, 2, false>(row, [first, blocks], out, at),
+                _ => tile::<V, RUN, STEP, B, 1, false>(row, [first, blocks], out, at),
             }
         };
         at += done;
@@ -228,7 +247,14 @@ unsafe fn tiles<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, c
 /// # Safety
 /// As [`tiles`]; `at + P` pixels must be there.
 #[inline(always)]
-unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, const P: usize>(
+unsafe fn tile<
+    V: Lanes,
+    const RUN: usize,
+    const STEP: usize,
+    const B: usize,
+    const P: usize,
+    const AHEAD: bool,
+>(
     row: &Row<'_>,
     [first, blocks]: [usize; 2],
     out: [*mut f32; B],
@@ -250,9 +276,10 @@ unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, co
                 });
             }
         }
-        for &offset in row.offsets {
+        for (element, &offset) in row.offsets.iter().enumerate() {
             let from = input.add(offset);
-            for channel in 0..RUN {
+            let channels = if RUN == 1 || element < row.whole { RUN } else { row.rest };
+            for channel in 0..channels {
                 let mut w = [V::splat(0.0); B];
                 for (b, w) in w.iter_mut().enumerate() {
                     *w = V::load(weights.add(b * LANES));
@@ -263,8 +290,15 @@ unsafe fn tile<V: Lanes, const RUN: usize, const STEP: usize, const B: usize, co
                         sums[b][p] = sums[b][p].fma(x, w[b]);
                     }
                 });
+                if AHEAD {
+                    for b in 0..B {
+                        prefetch_far(weights.wrapping_add(row.ahead + b * LANES));
+                    }
+                }
                 weights = weights.add(blocks * LANES);
             }
+            // The weights of channels that are not there are zero.
+            weights = weights.add((RUN - channels) * blocks * LANES);
         }
         for b in 0..B {
             let to = out[b].add(at * LANES);
@@ -542,12 +576,15 @@ mod tests {
             start: 0,
             offsets: &[0],
             run: 3,
+            whole: 1,
+            rest: 0,
             step: 1,
             weights: &[0.0; 3 * LANES],
             bias: &[0.0; LANES],
             residual: [None, None],
             activation: Activation::None,
             part: Part { first: true, last: true },
+            ahead: 0,
         };
         row(Level::Baseline, &one, [&mut [0.0; LANES], &mut []]);
     }
