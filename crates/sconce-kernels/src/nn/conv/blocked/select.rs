@@ -47,7 +47,13 @@ pub(super) fn select(
     let [n, height, width] = all.sizes.map(|size| size as i64);
     let fits =
         wanted.iter().zip([n, height, width]).all(|(&wanted, size)| wanted < 0 || wanted == size);
-    let sources = sources(images, channels).filter(|_| fits);
+    if !fits {
+        return Err(Error::runtime(format!(
+            "a view of batch, height and width {wanted:?} (-1: any) is taken of an image of {:?}",
+            [n, height, width]
+        )));
+    }
+    let sources = sources(images, channels);
     let sources = sources.ok_or_else(|| Error::runtime("channels that are not there"))?;
     let sizes = [n, sources.len() as i64, height, width, LANES as i64];
     let result = Tensor::for_overwrite(&sizes, DType::Float32)?;

@@ -7,17 +7,17 @@
 //! Sums differ from those of direct convolution by a few roundings more. What has no business in such a sum, NaN and
 //! infinities, would spread over a whole tile: a result that is not finite is computed again by direct convolution.
 
-mod choice;
 mod outline;
 mod points;
 mod product;
 mod schedule;
 mod transform;
+mod variant_choice;
 mod weights;
 
-pub(super) use choice::choose;
 pub(super) use outline::Outline;
 pub(super) use schedule::{Operands, convolve};
+pub(super) use variant_choice::choose;
 pub(super) use weights::Forms;
 
 #[cfg(test)]
