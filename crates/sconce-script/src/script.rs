@@ -176,7 +176,16 @@ impl ScriptOptions {
             };
         }
         let name = entry_name(&mut python.loader, &module, self.name.as_deref())?;
-        let Some(loader::Object::Function(function)) = python.loader.lookup(&module, &name)? else {
+        let function = match python.loader.lookup(&module, &name)? {
+            Some(loader::Object::Function(function)) => Some(function),
+            // A call at the top of the file, say, gives one.
+            Some(_) => match self.target(&mut python.loader, &module)? {
+                Target::Function(function) => Some(function),
+                Target::Module(..) => None,
+            },
+            None => None,
+        };
+        let Some(function) = function else {
             let message = format!("there is no function or class '{name}' in the file");
             return Err(CompileError::without_range(message));
         };

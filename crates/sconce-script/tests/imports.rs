@@ -140,3 +140,46 @@ fn what_python_alone_can_do_is_refused_in_words() {
         assert!(error.message().contains(words), "{main}: {}", error.message());
     }
 }
+
+#[test]
+fn constructors_see_the_members_of_a_file_and_the_settings_of_the_process() {
+    let layers = "class Base(torch.nn.Module):\n    def forward(self, x: Tensor):\n        return x + \
+                  1\nclass Other(Base):\n    pass\nsize = 3\ndef helper():\n    pass\n";
+    let main = "import layers\nclass M(torch.nn.Module):\n    def __init__(self):\n        \
+                super().__init__()\n        classes = [c for c in vars(layers).values() if isinstance(c, \
+                type) and issubclass(c, layers.Base)]\n        self.all = torch.nn.ModuleList([c() for c in \
+                classes])\n        self.fixed = torch.are_deterministic_algorithms_enabled()\n    def \
+                forward(self, x: Tensor):\n        for each in self.all:\n            x = each(x)\n        \
+                return x, self.fixed\nf = M()\n";
+    let scripted = compiled(&[("layers.py", layers), ("main.py", main)]).unwrap();
+    let graph = scripted.graph().unwrap().to_string();
+    assert_eq!(graph.matches("prim::CallMethod").count(), 2, "{graph}");
+    assert!(graph.contains("prim::GetAttr[name=\"fixed\"]"), "{graph}");
+}
+
+#[test]
+fn functions_behind_unique_have_the_names_of_pytorch() {
+    for (arguments, name) in [
+        ("", "_return_output"),
+        (", return_inverse=True", "_return_inverse"),
+        (", return_counts=True", "_return_counts"),
+        (", return_inverse=True, return_counts=True", "_return_inverse_and_counts"),
+    ] {
+        for (function, prefix) in [("unique", ""), ("unique_consecutive", "_consecutive")] {
+            let main = format!("def f(x: Tensor):\n    return torch.{function}(x{arguments})\n");
+            let graph = compiled(&[("main.py", &main)]).unwrap().graph().unwrap().to_string();
+            assert!(graph.contains(&format!("[name=\"{prefix}{name}\"]")), "{graph}");
+        }
+    }
+}
+
+#[test]
+fn a_function_that_a_call_gives_has_a_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let main = "import torch\ndef make(n: int):\n    def inner(x: torch.Tensor):\n        return x * \
+                n\n    return inner\nf = make(2)\n";
+    let path = folder.path().join("main.py");
+    fs::write(&path, main).unwrap();
+    let tree = ScriptOptions::new().name("f").tree(&path).unwrap();
+    assert!(tree.starts_with("(def\n  (ident inner)"), "{tree}");
+}

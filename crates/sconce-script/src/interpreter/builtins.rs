@@ -211,7 +211,17 @@ impl Interpreter<'_> {
             }
             "vars" => {
                 let value = self.needed(&mut given, 0, "object")?;
-                self.attribute(&value, "__dict__")?
+                match &value {
+                    Value::Namespace(module) if self.namespace(module).is_none() => {
+                        let mut members = Vec::with_capacity(module.names().len());
+                        for name in module.names().to_vec() {
+                            let member = self.attribute(&value, &name)?;
+                            members.push((name, member));
+                        }
+                        self.dict_of(members)?
+                    }
+                    _ => self.attribute(&value, "__dict__")?,
+                }
             }
             "id" | "hash" => {
                 let value = self.needed(&mut given, 0, "object")?;

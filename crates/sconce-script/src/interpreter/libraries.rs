@@ -70,6 +70,8 @@ const ANSWERS: &[(&str, bool)] = &[
     ("torch.cuda.is_available", false),
     ("torch.backends.mps.is_available", false),
     ("torch.is_grad_enabled", true),
+    ("torch.are_deterministic_algorithms_enabled", false),
+    ("torch.is_deterministic_algorithms_warn_only_enabled", false),
     ("torch.jit.is_scripting", false),
     ("torch._C._get_tracing_state", false),
     ("torch.jit.is_tracing", false),
