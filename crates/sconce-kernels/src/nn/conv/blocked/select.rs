@@ -103,7 +103,7 @@ fn sources(images: &[&Tensor], channels: &[[i64; 2]]) -> Option<Vec<Vec<Source>>
 /// Puts lanes of a block where they come to lie. Other lanes are zero where this is the first block that the result
 /// takes some of, and stay what they are where not.
 fn take(level: Level, from: &[f32], lanes: &[u32; LANES], is_first: bool, to: &mut [f32]) {
-    assert!(from.len() == to.len() && to.len() % LANES == 0, "blocks of different sizes");
+    assert!(from.len() == to.len() && to.len().is_multiple_of(LANES), "blocks of different sizes");
     // SAFETY: both slices are as long and of whole pixels; `or_best` gives a level that this CPU has.
     unsafe {
         match level.or_best() {
