@@ -67,6 +67,21 @@ def test_saved_and_pickled(classifier, tmp_path, x):
         assert np.array_equal(one(x), ours(x))
 
 
+def test_exact_products(tmp_path):
+    torch.manual_seed(0)
+    layer, picture = torch.nn.Conv2d(64, 64, 3, padding=1, bias=False), torch.randn(1, 64, 56, 56)
+    torch.jit.trace(layer, picture).save(tmp_path / "layer.pt")
+    want = layer.double()(picture.double()).detach().numpy()
+    fast, exact = sconce.jit.load(tmp_path / "layer.pt"), sconce.jit.load(tmp_path / "layer.pt", exact=True)
+    fewer, all_of_them = [np.asarray(module(picture)) for module in (fast, exact)]
+    assert np.abs(fewer - want).max() < 1e-4 and np.abs(all_of_them - want).max() < 1e-4
+    # Both round, and not alike: the first computes fewer products.
+    assert not np.array_equal(fewer, all_of_them)
+    assert np.array_equal(pickle.loads(pickle.dumps(exact))(picture), all_of_them)
+    with fast.session(exact=True) as session:
+        assert np.array_equal(session(picture), all_of_them)
+
+
 def test_values_of_every_kind(programs, x):
     ours = sconce.jit.load(programs)
     pair, names, sizes, rest = ours.collect(x, ["a", "b"], {"n": 3})
