@@ -117,6 +117,13 @@ fn what_python_alone_can_do_is_refused_in_words() {
             "def f(x: Tensor):\n    return torch.is_tensor(x)\n",
             "Unknown builtin op: aten::is_tensor",
         ),
+        (
+            // A module of the class is compiled, and has its name.
+            "class N(torch.nn.Module):\n    def forward(self, x: Tensor):\n        return x\nclass \
+             M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = \
+             N()\n    def forward(self, x: Tensor):\n        return N()(self.n(x))\nf = M()\n",
+            "Class N does not have an __init__ function defined",
+        ),
         ("from typing import *\ndef f(x: Dict):\n    return x\n", "Attempted to use Dict without"),
         ("from typing import *\ndef f(x: 'List[Nope]'):\n    return x\n", "name 'List[Nope]'"),
         (

@@ -108,6 +108,11 @@ impl Python {
             return Ok(Global::Exception(format!("{module}.{}", class.name()).into()));
         }
         if self.sort(class, 0)? == ClassRole::Foreign {
+            // The class that a module of it was compiled to has the name, if there is one.
+            let name = format!("{}.{}", super::prefix(&class.module), class.name());
+            if let Some(ty @ Type::Class(_)) = unit.find_type(&name) {
+                return Ok(Global::Type(ty.clone()));
+            }
             let message =
                 format!("Cannot instantiate class '{}' in a script function", class.name());
             return Ok(Global::Refused(message.into()));

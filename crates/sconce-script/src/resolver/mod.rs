@@ -99,10 +99,7 @@ impl Python {
 
     /// A qualified name as PyTorch gives it, mangled when it is taken.
     pub(crate) fn qualified(&mut self, module: &Module, name: &str) -> Arc<str> {
-        let prefix = match &*module.name {
-            "__main__" => "__torch__".to_owned(),
-            name => format!("__torch__.{name}"),
-        };
+        let prefix = prefix(module);
         let mut qualified: Arc<str> = format!("{prefix}.{name}").into();
         while !self.names.insert(Arc::clone(&qualified)) {
             qualified = format!("{prefix}.___torch_mangle_{}.{name}", self.mangled).into();
@@ -267,5 +264,13 @@ impl Resolver for Python {
         name: &str,
     ) -> Result<Option<Global>, Error> {
         self.member_of_class(unit, class, name)
+    }
+}
+
+/// What the qualified names of a file begin with.
+fn prefix(module: &Module) -> String {
+    match &*module.name {
+        "__main__" => "__torch__".to_owned(),
+        name => format!("__torch__.{name}"),
     }
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use sconce_tensor::{DType, Device};
 
 use crate::error::Raise;
 use crate::op_context::OpContext;
@@ -31,6 +32,7 @@ pub(crate) const TABLE: Table = &[
     op("aten::wait", "-", |_, args| waited(&args)),
     op("aten::is_autocast_enabled", "-", |_, _| Ok(Bool(false))),
     op("aten::is_autocast_cpu_enabled", "-", |_, _| Ok(Bool(false))),
+    op("aten::get_autocast_dtype", "-", |_, args| autocast_dtype(&args.str(0)?).map(Int)),
     op("aten::_is_tracing", "-", |_, _| Ok(Bool(false))),
     op("aten::_get_tracing_state", "-", |_, _| Ok(Bool(false))),
     op("aten::is_vulkan_available", "-", |_, _| Ok(Bool(false))),
@@ -49,6 +51,21 @@ pub(crate) const TABLE: Table = &[
     op("prim::awaitable_wait", "-", |_, args| waited(&args)),
     op("aten::is_scripting", "-", |_, _| Ok(Bool(true))),
 ];
+
+/// What regions of `torch.autocast` cast to on a device, as the number of a dtype.
+fn autocast_dtype(device: &str) -> Result<i64> {
+    /// What PyTorch gives for devices that have no such regions.
+    const UNDEFINED: i64 = 47;
+    let device: Device =
+        device.parse().map_err(|error: sconce_tensor::Error| Raise::message(error.to_string()))?;
+    Ok(match device.name() {
+        "cpu" | "hpu" | "xla" | "maia" => i64::from(DType::BFloat16.scalar_type_number()),
+        "cuda" | "ipu" | "mps" | "mtia" | "privateuseone" | "xpu" => {
+            i64::from(DType::Float16.scalar_type_number())
+        }
+        _ => UNDEFINED,
+    })
+}
 
 fn waited(args: &Args<'_>) -> Result {
     match args.get(0) {
