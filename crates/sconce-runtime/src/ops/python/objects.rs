@@ -60,7 +60,7 @@ fn autocast_dtype(device: &str) -> Result<i64> {
         device.parse().map_err(|error: sconce_tensor::Error| Raise::message(error.to_string()))?;
     Ok(match device.name() {
         "cpu" | "hpu" | "xla" | "maia" => i64::from(DType::BFloat16.scalar_type_number()),
-        "cuda" | "ipu" | "mps" | "mtia" | "privateuseone" | "xpu" => {
+        "cuda" | "hip" | "ipu" | "mps" | "mtia" | "privateuseone" | "xpu" => {
             i64::from(DType::Float16.scalar_type_number())
         }
         _ => UNDEFINED,
