@@ -11,7 +11,7 @@ use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
 use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
 
-const NETWORKS: [&str; 26] = [
+const NETWORKS: [&str; 27] = [
     "residual",
     "inverted",
     "written",
@@ -35,6 +35,7 @@ const NETWORKS: [&str; 26] = [
     "drawn",
     "flows",
     "shuffled",
+    "enlarged",
     "heads",
     "branches",
     "unrolled",
@@ -216,6 +217,27 @@ fn channels_are_shuffled_in_blocks() {
     assert_eq!(calls(&session, "sconce::to_blocked"), 1);
     assert!(calls(&session, "sconce::select_blocked") >= 3);
     assert_eq!(calls(&session, "sconce::conv_blocked"), 5);
+}
+
+#[test]
+fn pictures_are_made_larger_in_blocks() {
+    let mut session = session("enlarged", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 6);
+    for (operator, count) in [
+        ("upsample_nearest2d", 2),
+        ("_upsample_nearest_exact2d", 1),
+        ("upsample_bilinear2d", 1),
+        ("upsample_bicubic2d", 1),
+    ] {
+        assert_eq!(calls(&session, &format!("sconce::{operator}_blocked")), count, "{operator}");
+    }
+    // Four in blocks. Infinite numbers are not put into lanes: one is as it was.
+    assert_eq!(calls(&session, "aten::pad"), 4);
+    assert_eq!(calls(&session, "aten::constant_pad_nd"), 1);
+    assert_eq!(calls(&session, "sconce::to_blocked"), 0);
+    assert_eq!(calls(&session, "sconce::from_blocked"), 2);
 }
 
 #[test]

@@ -373,13 +373,37 @@ def forward(self, x: Tensor):
     b = b.view([1, 20, 14, 18])
     return torch.conv2d(b, self.w1, None, [1, 1], [0, 0], [1, 1], 1), p, b
 """, dict(w0=(20, 3, 3, 3), w1=(22, 20, 1, 1), w2=(24, 21, 3, 3), w3=(20, 45, 1, 1))),
+    # Pictures that are made larger, with sizes of their own, of others and with factors, and padded ones.
+    "enlarged": ("""
+def forward(self, x: Tensor):
+    x = torch.relu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    y = torch.conv2d(x, self.w1, None, [2, 2], [1, 1], [1, 1], 1)
+    y = torch.ops.aten.mish(torch.ops.aten.upsample_nearest2d(y, None, [2.0, 2.0]))
+    x = torch.ops.aten.upsample_nearest2d(x, [y.size(2), y.size(3)], None)
+    y = torch.cat([y, x], 1)
+    y = torch.conv2d(y, self.w2, None, [1, 1], [0, 0], [1, 1], 1)
+    z = torch.ops.aten.max_pool2d(y, [2, 2], [2, 2])
+    z = torch.ops.aten.upsample_bilinear2d(z, [y.size(2), y.size(-1)], False, None, None)
+    z = torch.clamp(z + y, 0.0, 6.0)
+    z = torch.ops.aten.reflection_pad2d(z, [1, 2, 0, 1])
+    z = torch.conv2d(z, self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    z = torch.ops.aten.replication_pad2d(torch.rsub(z, 1.5), [2, 0, 1, 1])
+    u = torch.ops.aten.constant_pad_nd(z, [1, -2, -1, 1], 0.25)
+    u = torch.conv2d(u, self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    n, c, h, w = u.size()
+    u = torch.ops.aten._upsample_nearest_exact2d(u, [h + 3, w - 2], None, None)
+    v = torch.ops.aten.pad(u, [3, 1], "constant", None)
+    v = torch.conv2d(v, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    v = torch.ops.aten.upsample_bicubic2d(v, [9, 7], True, None, None)
+    return torch.ops.aten.constant_pad_nd(v, [1, 1, 1, 1], -float("inf")), u, torch.tensor([n, c, x.shape[1]])
+""", dict(w0=(20, 3, 3, 3), w1=(20, 20, 3, 3), w2=(20, 40, 1, 1), k9=(1,))),
     # Attention with many heads as layers call it: of one value, and of two.
     "heads": ("""
 def forward(self, x: Tensor):
     y, w = torch._native_multi_head_attention(x, x, x, 12, 3, self.w0, self.c0, self.w1, self.c1, None, False, True, None)
     z, v = torch._native_multi_head_attention(y, x, x, 12, 4, self.w0, self.c0, self.w1, self.c1, None, True, True, None)
     return y, z, v
-""", dict(w0=(36, 12), c0=(36,), w1=(12, 12), c1=(12,))),
+""", dict(w0=(36, 12), c0=(36,), w1=(12, 12), c1=(12,), k6=(1,))),
     # Branches that are added up, as networks that are merged for deployment have them.
     "branches": ("""
 def forward(self, x: Tensor):

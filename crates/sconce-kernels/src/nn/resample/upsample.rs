@@ -52,11 +52,11 @@ impl Upsample {
 
 /// One dimension: its size, the size of the result, and the scale factor that was given.
 #[derive(Debug, Clone, Copy)]
-struct Line {
-    size: i64,
-    output: i64,
-    align_corners: bool,
-    factor: Option<f64>,
+pub(crate) struct Line {
+    pub(crate) size: i64,
+    pub(crate) output: i64,
+    pub(crate) align_corners: bool,
+    pub(crate) factor: Option<f64>,
 }
 
 impl Line {
@@ -163,37 +163,45 @@ impl<F: Float> Taps<F> {
             let even = self.neighbours();
             return blocks(&self.ends, input, dim, |from, to| self.blend_line(even, from, to));
         }
-        self.rows(input, dim, |from: &[F], range, to| {
-            let len = to.len();
-            let row = |tap: &(usize, F)| (&from[tap.0 * len..][..len], tap.1);
-            let ((first, rest), zero) = match &self.taps[range] {
-                [first, rest @ ..] => ((row(first), rest), F::zero()),
-                [] => return to.fill(F::zero()),
-            };
+        let inner = product(&input.sizes()[dim + 1..]) as usize;
+        blocks(&self.ends, input, dim, |from: &[F], to: &mut [F]| {
             dispatch(
                 #[inline(always)]
-                || match rest {
-                    // The most usual case in one go.
-                    [second] => {
-                        let second = row(second);
-                        for ((to, &x), &y) in to.iter_mut().zip(first.0).zip(second.0) {
-                            *to = zero + x * first.1 + y * second.1;
-                        }
-                    }
-                    _ => {
-                        for (to, &x) in to.iter_mut().zip(first.0) {
-                            *to = zero + x * first.1;
-                        }
-                        for tap in rest {
-                            let (row, weight) = row(tap);
-                            for (to, &x) in to.iter_mut().zip(row) {
-                                *to = *to + x * weight;
-                            }
-                        }
-                    }
-                },
+                || self.blend_rows(inner, from, to),
             );
         })
+    }
+
+    /// Blends rows of so many elements.
+    #[inline(always)]
+    fn blend_rows(&self, inner: usize, from: &[F], to: &mut [F]) {
+        let row = |tap: &(usize, F)| (&from[tap.0 * inner..][..inner], tap.1);
+        let mut start = 0;
+        for (to, &end) in to.chunks_exact_mut(inner).zip(&self.ends) {
+            match &self.taps[start..end] {
+                [] => to.fill(F::zero()),
+                // The most usual case in one go.
+                [first, second] => {
+                    let (first, second) = (row(first), row(second));
+                    for ((to, &x), &y) in to.iter_mut().zip(first.0).zip(second.0) {
+                        *to = F::zero() + x * first.1 + y * second.1;
+                    }
+                }
+                [first, rest @ ..] => {
+                    let first = row(first);
+                    for (to, &x) in to.iter_mut().zip(first.0) {
+                        *to = F::zero() + x * first.1;
+                    }
+                    for tap in rest {
+                        let (row, weight) = row(tap);
+                        for (to, &x) in to.iter_mut().zip(row) {
+                            *to = *to + x * weight;
+                        }
+                    }
+                }
+            }
+            start = end;
+        }
     }
 
     /// How many taps every position has; `None` where they differ.
@@ -463,6 +471,28 @@ fn pick<F: Float>(input: &Tensor, mode: Upsample, lines: &[Line]) -> Result<Tens
         lists.push((0..line.output).map(|to| position(to) as usize).collect());
     }
     crate::indexing::index_lists::pick(input, &lists)
+}
+
+/// Which element of a line of `float32` each position of the result repeats.
+///
+/// # Errors
+/// Where memory is short.
+pub(crate) fn nearest_positions(line: Line, exact: bool) -> Result<Vec<usize>> {
+    // What cannot be allocated fails before a list as long as it is made.
+    Tensor::zeros(&[line.output], DType::Int64)?;
+    Ok((0..line.output).map(|to| line.nearest::<f32>(to, exact) as usize).collect())
+}
+
+/// Elements of an image in blocks blended, `float32` and of five dimensions, the last of which are the channels
+/// that lie side by side: the columns first.
+pub(crate) fn blend_pixels(image: &Tensor, mode: Upsample, lines: [Line; 2]) -> Result<Tensor> {
+    let mut result = image.contiguous()?;
+    for (dim, line) in lines.into_iter().enumerate().rev() {
+        // What cannot be allocated fails before a list as long as it is made.
+        Tensor::zeros(&[line.output], DType::Float64)?;
+        result = Taps::<f32>::new(mode, line).blend(&result, dim + 2)?;
+    }
+    Ok(result)
 }
 
 /// PyTorch 2.15 repeats the first row of what is one element wide, which is nobody's wish.

@@ -4,6 +4,7 @@
 use sconce_kernels as kernels;
 use sconce_kernels::{
     Activation, BinaryOp, BlockedConv, ChannelRun, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
+    Upsample,
 };
 
 use crate::error::{Raise, kernel};
@@ -11,6 +12,7 @@ use crate::ops::Args;
 use crate::ops::descriptor::fusion::fuse;
 use crate::ops::descriptor::{Table, op};
 use crate::ops::fused::operator_name;
+use crate::ops::nn::resample::{scaled_upsampling, sized_upsampling};
 use crate::ops::tensor::operands::made;
 use crate::value::IValue;
 
@@ -71,6 +73,12 @@ pub(crate) const TABLE: Table = &[
         let channels = numbers.as_chunks::<2>().0;
         made(kernels::select_blocked(&images, channels, [n, height, width]))
     }),
+    op("sconce::upsample_nearest2d_blocked", "-", |_, args| upsample(&args, Upsample::Nearest)),
+    op("sconce::_upsample_nearest_exact2d_blocked", "-", |_, args| {
+        upsample(&args, Upsample::NearestExact)
+    }),
+    op("sconce::upsample_bilinear2d_blocked", "-", |_, args| upsample(&args, Upsample::Linear)),
+    op("sconce::upsample_bicubic2d_blocked", "-", |_, args| upsample(&args, Upsample::Cubic)),
     op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
     op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add))
         .fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
@@ -80,6 +88,22 @@ pub(crate) const TABLE: Table = &[
 
 fn unfit() -> Raise {
     Raise::message("an operator of an optimised graph that does not fit its operands")
+}
+
+/// Operands as either overload of PyTorch's operator has them, told apart by how many there are.
+fn upsample(args: &Args<'_>, mode: Upsample) -> Result {
+    let image = args.tensor(0)?;
+    let &[n, blocks, height, width, _] = image.sizes() else { return Err(unfit()) };
+    let aligns = matches!(mode, Upsample::Linear | Upsample::Cubic);
+    let to = match args.len() - usize::from(aligns) {
+        4 => sized_upsampling(args, mode, 2)?,
+        _ => scaled_upsampling(args, mode, 2, &[n, blocks, height, width])?,
+    };
+    let (&[height, width], &[rows, columns]) = (to.output.as_slice(), to.factors.as_slice()) else {
+        return Err(unfit());
+    };
+    let (size, factors) = ([height, width], [rows, columns]);
+    made(kernels::upsample_blocked(image, mode, size, to.align_corners, factors))
 }
 
 /// The operator before or behind a conversion, which is not in blocks.

@@ -151,52 +151,82 @@ fn aligns(mode: Upsample) -> bool {
     !matches!(mode, Upsample::Nearest | Upsample::NearestExact)
 }
 
+/// What an upsampling is to give: the size of the result, whether corners are aligned, and the scale factors that
+/// were given.
+pub(in crate::ops) struct Upsampling {
+    pub(in crate::ops) output: Vec<i64>,
+    pub(in crate::ops) align_corners: bool,
+    pub(in crate::ops) factors: Vec<Option<f64>>,
+}
+
 /// The overload of an output size and a scale for each dimension.
 fn sized(args: &Args<'_>, mode: Upsample, rank: usize) -> Result {
-    let output = args.ints(1)?;
+    upsampled(args.tensor(0)?, mode, &sized_upsampling(args, mode, rank)?)
+}
+
+/// The overload of either an output size or scale factors.
+fn scaled(args: &Args<'_>, mode: Upsample, rank: usize) -> Result {
+    let input = args.tensor(0)?;
+    upsampled(input, mode, &scaled_upsampling(args, mode, rank, input.sizes())?)
+}
+
+fn upsampled(input: &kernels::Tensor, mode: Upsample, to: &Upsampling) -> Result {
+    made(kernels::upsample(input, mode, &to.output, to.align_corners, &to.factors))
+}
+
+/// What the overload of an output size and a scale for each dimension asks for.
+pub(in crate::ops) fn sized_upsampling(
+    args: &Args<'_>,
+    mode: Upsample,
+    rank: usize,
+) -> Result<Upsampling> {
+    let output = args.ints(1)?.to_vec();
     if output.len() != rank {
         return Err(Raise::message(format!(
             "It is expected output_size equals to {rank}, but got size {}",
             output.len()
         )));
     }
-    let align = aligns(mode) && args.bool(2)?;
+    let align_corners = aligns(mode) && args.bool(2)?;
     let first = 2 + usize::from(aligns(mode));
     let factor = |dim: usize| match args.get(first + dim) {
         IValue::None => Ok(None),
         _ => args.real(first + dim).map(Some),
     };
-    let factors: Vec<Option<f64>> = (0..rank).map(factor).collect::<Result<_>>()?;
-    made(kernels::upsample(args.tensor(0)?, mode, &output, align, &factors))
+    let factors = (0..rank).map(factor).collect::<Result<_>>()?;
+    Ok(Upsampling { output, align_corners, factors })
 }
 
-/// The overload of either an output size or scale factors.
-fn scaled(args: &Args<'_>, mode: Upsample, rank: usize) -> Result {
-    let input = args.tensor(0)?;
-    let align = aligns(mode) && args.bool(2)?;
+/// What the overload of either an output size or scale factors asks for of an input of these sizes.
+pub(in crate::ops) fn scaled_upsampling(
+    args: &Args<'_>,
+    mode: Upsample,
+    rank: usize,
+    input: &[i64],
+) -> Result<Upsampling> {
+    let align_corners = aligns(mode) && args.bool(2)?;
     let last = 2 + usize::from(aligns(mode));
     let by_size = !args.get(1).is_none();
     if by_size != args.get(last).is_none() {
         return Err(Raise::message("Must specify exactly one of output_size and scale_factors"));
     }
-    let spatial = input.sizes().get(2..).unwrap_or_default();
+    let spatial = input.get(2..).unwrap_or_default();
     let length = if by_size { args.ints(1)?.len() } else { args.floats(last)?.len() };
     if length != spatial.len() || length != rank {
         return Err(Raise::message(format!(
             "It is expected input_size equals to {}, but got size {}",
             length + 2,
-            input.dim()
+            input.len()
         )));
     }
     if by_size {
-        let none = vec![None; rank];
-        return made(kernels::upsample(input, mode, &args.ints(1)?, align, &none));
+        let output = args.ints(1)?.to_vec();
+        return Ok(Upsampling { output, align_corners, factors: vec![None; rank] });
     }
     let factors = args.floats(last)?;
     let output = spatial.iter().zip(&factors).map(|(&size, factor)| (size as f64 * factor) as i64);
-    let output: Vec<i64> = output.collect();
-    let factors: Vec<Option<f64>> = factors.into_iter().map(Some).collect();
-    made(kernels::upsample(input, mode, &output, align, &factors))
+    let output = output.collect();
+    Ok(Upsampling { output, align_corners, factors: factors.into_iter().map(Some).collect() })
 }
 
 fn padded(args: &Args<'_>, mode: PadMode) -> Result {

@@ -28,6 +28,22 @@ pub(crate) const POINTWISE: &[&str] = &[
     "aten::elu",
 ];
 
+/// More of them, where all but the first operand are numbers.
+const POINTWISE_WITH_NUMBERS: &[&str] = &[
+    "aten::abs",
+    "aten::celu",
+    "aten::clamp",
+    "aten::clamp_max",
+    "aten::clamp_min",
+    "aten::log_sigmoid",
+    "aten::mish",
+    "aten::neg",
+    "aten::rsub",
+    "aten::selu",
+    "aten::softplus",
+    "aten::square",
+];
+
 /// Operators on two pictures of as many channels, which work in any layout. What they make of the lanes
 /// without a channel is finite as well.
 const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "sconce::add", "sconce::mul"];
@@ -66,6 +82,7 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
             let _ = layout.node(node);
         }
     }
+    layout.sizes();
     layout.restore();
     layout.explain_conversions();
     layout.explain_convolutions();
@@ -109,10 +126,28 @@ impl Layout<'_> {
         if POINTWISE.contains(&symbol) {
             return self.again(node, &[blocked], blocked);
         }
+        if POINTWISE_WITH_NUMBERS.contains(&symbol) {
+            let operands = at.inputs().iter().skip(1);
+            let is_number = |&value: &ValueId| {
+                matches!(self.o.graph.ty(value), Type::Int | Type::Float | Type::None)
+            };
+            return operands
+                .copied()
+                .all(|value| is_number(&value))
+                .then(|| self.again(node, &[blocked], blocked))?;
+        }
         match symbol {
             "aten::max_pool2d" | "aten::avg_pool2d" => self.pool(node, blocked),
             "aten::adaptive_avg_pool2d" => self.adaptive_pool(node, blocked),
             "aten::mean" => self.mean(node, blocked),
+            "aten::upsample_nearest2d"
+            | "aten::_upsample_nearest_exact2d"
+            | "aten::upsample_bilinear2d"
+            | "aten::upsample_bicubic2d" => self.upsample(node, blocked),
+            "aten::pad"
+            | "aten::constant_pad_nd"
+            | "aten::reflection_pad2d"
+            | "aten::replication_pad2d" => self.pad(node, blocked),
             "aten::batch_norm" => self.batch_norm(node, blocked),
             "aten::slice" | "aten::narrow" => self.slice(node, blocked),
             _ => None,

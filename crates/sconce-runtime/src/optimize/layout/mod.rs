@@ -5,3 +5,4 @@ mod channels;
 mod convolution;
 mod pool;
 mod shuffle;
+mod spatial;

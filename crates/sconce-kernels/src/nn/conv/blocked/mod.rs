@@ -20,6 +20,7 @@ mod scratch;
 mod select;
 mod share;
 mod tile;
+mod upsample;
 mod winograd;
 
 pub use activation::{Activation, silu_in_place};
@@ -30,6 +31,7 @@ pub use pack::{pack_bias, pack_weight};
 pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
 pub use reorder::{from_blocked, to_blocked};
 pub use select::select_blocked;
+pub use upsample::upsample_blocked;
 
 use sconce_kernel_core::simd::lanes::LANES;
 
