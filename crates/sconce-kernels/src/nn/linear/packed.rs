@@ -26,6 +26,34 @@ pub enum Precision {
     Int8Weights,
 }
 
+impl Precision {
+    /// The names of all, the first of which is the default.
+    pub const NAMES: [(&str, Precision); 3] = [
+        ("full", Precision::Full),
+        ("bf16", Precision::Bf16),
+        ("int8-weights", Precision::Int8Weights),
+    ];
+}
+
+impl std::fmt::Display for Precision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named = Precision::NAMES.iter().find(|(_, precision)| precision == self);
+        f.write_str(named.map_or("", |(name, _)| name))
+    }
+}
+
+impl std::str::FromStr for Precision {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let named = Precision::NAMES.iter().find(|(own, _)| *own == name);
+        named.map(|(_, precision)| *precision).ok_or_else(|| {
+            let names = Precision::NAMES.map(|(name, _)| name).join(", ");
+            format!("{name:?} is no precision; there are {names}")
+        })
+    }
+}
+
 /// Packs a weight of `torch.nn.Linear`, a matrix of `n` rows of `k` elements in `float32` or half
 /// precision, for [`linear_packed`]: `[n / 32, k, 32]`, filled up with zeros. At another precision than
 /// [`Precision::Full`], `float32` becomes `bfloat16`, `[n / 32, k / 2, 64]`, or `int8`, `[n / 32, l, 32]`, whose `l` lines
