@@ -124,22 +124,14 @@ fn add_row(x: &[f32], panel: &[i8], sums: &mut [f32]) {
         || {
             let mut all = [0f32; PANEL];
             for (elements, lines, scales) in groups(panel, x.len()) {
-                let x = &x[elements];
-                let (mut even, mut odd) = ([0f32; PANEL], [0f32; PANEL]);
-                let (pairs, rest) = lines.as_chunks::<{ 2 * PANEL }>();
-                for (pair, x) in pairs.iter().zip(x.chunks_exact(2)) {
+                let mut group = [0f32; PANEL];
+                for (line, &x) in lines.as_chunks::<PANEL>().0.iter().zip(&x[elements]) {
                     for l in 0..PANEL {
-                        even[l] += f32::from(pair[l]) * x[0];
-                        odd[l] += f32::from(pair[PANEL + l]) * x[1];
-                    }
-                }
-                if let (Some(line), Some(x)) = (rest.first_chunk::<PANEL>(), x.last()) {
-                    for l in 0..PANEL {
-                        even[l] += f32::from(line[l]) * x;
+                        group[l] += f32::from(line[l]) * x;
                     }
                 }
                 for l in 0..PANEL {
-                    all[l] += (even[l] + odd[l]) * scales[l];
+                    all[l] += group[l] * scales[l];
                 }
             }
             sums.iter_mut().zip(all).for_each(|(sum, x)| *sum += x);
@@ -168,10 +160,11 @@ fn widen(lines: &[i8], scales: &[f32; PANEL], to: &mut [f32]) {
     dispatch(
         #[inline(always)]
         || {
-            let to = to.as_chunks_mut::<PANEL>().0;
-            for (line, to) in lines.as_chunks::<PANEL>().0.iter().zip(to) {
-                for l in 0..PANEL {
-                    to[l] = f32::from(line[l]) * scales[l];
+            // Copied, so that they stay in registers.
+            let scales = *scales;
+            for (line, to) in lines.chunks_exact(PANEL).zip(to.chunks_exact_mut(PANEL)) {
+                for ((to, &x), scale) in to.iter_mut().zip(line).zip(scales) {
+                    *to = f32::from(x) * scale;
                 }
             }
         },
