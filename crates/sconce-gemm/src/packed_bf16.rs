@@ -22,6 +22,7 @@ use crate::panel_product::add_panel;
 
 /// Elements of rows that are multiplied before the next panel: the first cache holds as many of a panel and of the rows
 /// of a tile.
+#[cfg(target_arch = "x86_64")]
 const DEPTH: usize = 512;
 
 /// Panels whose columns are computed together: as many sums as a first cache holds beside a panel would be few rows.
