@@ -383,6 +383,12 @@ void sconce_options_set_optimize(sconce_options *options, bool on);
  * multiplications, which round otherwise: by Winograd's algorithm. */
 void sconce_options_set_exact(sconce_options *options, bool on);
 
+/* How exact products with constant weights are in optimised code: full, which they are unless this says otherwise,
+ * bf16 or int8-weights. Making a session fails for other names, and for what goes with neither of the others: exact,
+ * or forward that is not optimised. precision is copied; NULL is full. */
+void sconce_options_set_precision(sconce_options *options,
+                                  const char *precision);
+
 /* The seed of a session's random numbers: torch.manual_seed. */
 void sconce_options_set_seed(sconce_options *options, uint64_t seed);
 

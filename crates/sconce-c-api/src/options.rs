@@ -1,11 +1,11 @@
 //! How sessions are made: limits, output, seeds.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sconce::run::{Limits, Missing, Options, Sink};
+use sconce::run::{Limits, Missing, Options, Precision, Sink};
 
 use crate::errors::Failure;
 use crate::guard::Result;
@@ -23,6 +23,7 @@ pub struct sconce_options {
     memory: Option<u64>,
     optimize: bool,
     exact: bool,
+    precision: String,
     seed: Option<u64>,
     strict: bool,
     print: Callback,
@@ -72,6 +73,7 @@ impl Default for sconce_options {
             memory: None,
             optimize: true,
             exact: false,
+            precision: Precision::Full.to_string(),
             seed: None,
             strict: false,
             print: Callback::NONE,
@@ -105,6 +107,7 @@ impl sconce_options {
             memory: self.memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             optimize: self.optimize,
             exact: self.exact,
+            precision: self.precision.parse().map_err(Failure::argument)?,
             ..Options::default()
         })
     }
@@ -188,6 +191,26 @@ pub unsafe extern "C" fn sconce_options_set_optimize(options: *mut sconce_option
 pub unsafe extern "C" fn sconce_options_set_exact(options: *mut sconce_options, on: bool) {
     // SAFETY: as the caller says.
     unsafe { change(options, |options| options.exact = on) };
+}
+
+/// How exact products with constant weights are in optimised code: `full`, which they are unless this says otherwise,
+/// `bf16` or `int8-weights`. Making a session fails for other names, and for what goes with neither of the others: `exact`,
+/// or `forward` that is not optimised. `precision` is copied; NULL is `full`.
+///
+/// # Safety
+/// As `sconce_options_set_seconds`; `precision` is NULL or a string that ends with NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sconce_options_set_precision(
+    options: *mut sconce_options,
+    precision: *const c_char,
+) {
+    let name = match precision.is_null() {
+        true => Precision::Full.to_string(),
+        // SAFETY: as the caller says.
+        false => unsafe { CStr::from_ptr(precision) }.to_string_lossy().into_owned(),
+    };
+    // SAFETY: as the caller says.
+    unsafe { change(options, |options| options.precision = name) };
 }
 
 /// The seed of a session's random numbers: `torch.manual_seed`.

@@ -225,6 +225,26 @@ fn a_result_is_compared_with_a_saved_one() {
 }
 
 #[test]
+fn less_precision_is_compared_with_full() {
+    let call = ["compare", CLASSIFIER, "-i", "ones(2,8)", "--precision"];
+    for precision in ["bf16", "int8-weights"] {
+        let compared = run(&[&call[..], &[precision, "--json", "--tol", "0.05"]].concat());
+        assert_eq!(compared.code, 0, "{}{}", compared.out, compared.err);
+        let document: Json = serde_json::from_str(&compared.out).unwrap();
+        let rms = document["outputs"][0]["rms"].as_f64().unwrap();
+        assert!(rms > 0.0 && rms < 8e-3, "{precision}: {rms}");
+    }
+    let refused = |arguments: &[&str], why: &str| {
+        let said = run(&[&call[..], arguments].concat());
+        assert!(said.code == 3 && said.err.contains(why), "{} {}", said.code, said.err);
+    };
+    refused(&["bf16", "--exact"], "the other spends it to round less");
+    refused(&["bf16", "--no-optimize"], "cannot be used with");
+    refused(&["full"], "full precision is what results are compared with");
+    refused(&["half"], "possible values: full, bf16, int8-weights");
+}
+
+#[test]
 fn times_and_parts_of_a_call() {
     let bench = ["bench", SHAPES, "--shape", "1x3x32x32", "--runs", "3", "--warmup", "1"];
     let text = run(&bench);

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use half::bf16;
-use sconce_kernel_core::simd::dispatch::{has_amx_bf16, has_avx512_bf16};
+use sconce_kernel_core::simd::dispatch::{has_amx_bf16, has_avx512_bf16, prefetch_far};
 use sconce_kernel_core::simd::lanes::Avx512;
 
 use crate::amx::{self, TileConfig, UNIT, add_pairs};
@@ -57,8 +57,7 @@ pub(crate) fn add_panel(
     assert!(lies_in(rows, x_stride, depth, x.len()));
     assert!(lies_in(depth, stride, width, all.len()));
     assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
-    let matrices = if together && has_amx_bf16() { rows / UNIT } else { 0 };
-    let configured = (matrices > 0).then(TileConfig::new);
+    let configured = (together && has_amx_bf16() && rows >= UNIT).then(TileConfig::new);
     let (x, sums) = (x.as_ptr(), sums.as_mut_ptr());
     let mut pairs = [[bf16::ZERO; 2 * PANEL]; DEPTH / 2];
     for from in (0..depth).step_by(DEPTH) {
@@ -67,33 +66,135 @@ pub(crate) fn add_panel(
         // SAFETY: the assertions above; the CPU has the instructions.
         unsafe {
             pair_up(all.as_ptr().add(from * stride), stride, depth, width, pairs);
-            let tiles_of = |rows: Range<usize>, begin: usize| {
-                for part in tiles(rows.len(), TILE_ROWS) {
-                    let first = rows.start + part.start;
-                    let tile = Tile {
-                        depth: depth - begin,
-                        x: x.add(first * x_stride + from + begin),
-                        x_stride,
-                        pairs: pairs.as_ptr().add(begin / 2),
-                        sums: sums.add(first * sums_stride),
-                        sums_stride,
-                    };
-                    tile.compute(part.len());
-                }
-            };
-            if let Some(configured) = &configured {
-                let blocks = depth / amx::DEPTH;
-                for first in (0..matrices).map(|at| at * UNIT) {
-                    let rows = (x.add(first * x_stride + from), x_stride);
-                    let sums = (sums.add(first * sums_stride), sums_stride);
-                    add_pairs(configured, rows, pairs.as_ptr(), blocks, sums);
-                }
-                let begin = blocks * amx::DEPTH;
-                if begin < depth {
-                    tiles_of(0..matrices * UNIT, begin);
-                }
+            let (x, sums) = ((x.add(from), x_stride), (sums, sums_stride));
+            let pairs = (pairs.as_ptr(), pairs.as_ptr(), 0);
+            add_products(rows, x, pairs, depth, sums, configured.as_ref());
+        }
+    }
+}
+
+/// Adds the product of `rows` rows of `depth` numbers and lines that are in pairs, 32 columns of each, to `sums`. Strides
+/// are those of rows. `next` is read soon, and need not be valid. `together` as in [`add_panel`].
+///
+/// # Panics
+/// Where the CPU lacks the instruction, or an operand is short.
+pub(crate) fn add_paired(
+    rows: usize,
+    (x, x_stride): (&[bf16], usize),
+    (pairs, next): (&[bf16], *const bf16),
+    depth: usize,
+    (sums, sums_stride): (&mut [f32], usize),
+    together: bool,
+) {
+    if rows == 0 || depth == 0 {
+        return;
+    }
+    assert!(has_avx512_bf16());
+    assert!(lies_in(rows, x_stride, depth, x.len()));
+    assert!(lies_in(depth.div_ceil(2), 2 * PANEL, 2 * PANEL, pairs.len()));
+    assert!(lies_in(rows, sums_stride, PANEL, sums.len()));
+    let configured = (together && has_amx_bf16() && rows >= UNIT).then(TileConfig::new);
+    // Each tile asks for a part of what comes next.
+    let ahead_step = size_of::<Pair>().div_ceil(rows.div_ceil(TILE_ROWS));
+    // SAFETY: the assertions; the CPU has the instructions.
+    unsafe {
+        let (x, sums) = ((x.as_ptr(), x_stride), (sums.as_mut_ptr(), sums_stride));
+        let pairs = (pairs.as_ptr().cast(), next.cast(), ahead_step);
+        add_products(rows, x, pairs, depth, sums, configured.as_ref());
+    }
+}
+
+/// The products of [`add_panel`] and [`add_paired`]: by matrices where those are configured. With the pairs comes what is
+/// read after them, and how many bytes of it each tile asks for at each pair.
+///
+/// # Safety
+/// All must be valid for as many numbers as the sizes say, but what is read later; the CPU must have the instructions.
+unsafe fn add_products(
+    rows: usize,
+    (x, x_stride): (*const bf16, usize),
+    (pairs, next, ahead_step): (*const Pair, *const Pair, usize),
+    depth: usize,
+    (sums, sums_stride): (*mut f32, usize),
+    configured: Option<&TileConfig>,
+) {
+    let matrices = if configured.is_some() { rows / UNIT } else { 0 };
+    // SAFETY: the caller's.
+    unsafe {
+        let tiles_of = |rows: Range<usize>, begin: usize| {
+            for (at, part) in tiles(rows.len(), TILE_ROWS).enumerate() {
+                let first = rows.start + part.start;
+                let tile = Tile {
+                    depth: depth - begin,
+                    x: x.add(first * x_stride + begin),
+                    x_stride,
+                    pairs: pairs.add(begin / 2),
+                    sums: sums.add(first * sums_stride),
+                    sums_stride,
+                    ahead: next.wrapping_byte_add(at * depth / 2 * ahead_step),
+                    ahead_step,
+                };
+                tile.compute(part.len());
             }
-            tiles_of(matrices * UNIT..rows, 0);
+        };
+        if let Some(configured) = configured {
+            let blocks = depth / amx::DEPTH;
+            for first in (0..matrices).map(|at| at * UNIT) {
+                let rows = (x.add(first * x_stride), x_stride);
+                let sums = (sums.add(first * sums_stride), sums_stride);
+                add_pairs(configured, rows, pairs, blocks, sums);
+            }
+            let begin = blocks * amx::DEPTH;
+            if begin < depth {
+                tiles_of(0..matrices * UNIT, begin);
+            }
+        }
+        tiles_of(matrices * UNIT..rows, 0);
+    }
+}
+
+/// The product of one row and lines in pairs, added to 32 `sums`. Four sums are kept for each column, or the sums would
+/// wait for each other.
+///
+/// # Panics
+/// Where the CPU lacks the instruction, or there are fewer pairs of lines than of numbers.
+pub(crate) fn add_row(x: &[bf16], pairs: &[bf16], sums: &mut [f32; PANEL]) {
+    assert!(has_avx512_bf16());
+    let (x, pairs) = (x.as_chunks().0, pairs.as_chunks().0);
+    assert!(pairs.len() >= x.len());
+    // SAFETY: the CPU has the instructions.
+    unsafe { row(x, &pairs[..x.len()], sums) }
+}
+
+/// # Safety
+/// The CPU must have the instructions; there are as many pairs of lines as of numbers.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn row(x: &[[bf16; 2]], pairs: &[Pair], sums: &mut [f32; PANEL]) {
+    // SAFETY: pairs of numbers and lines are below the length of both slices.
+    unsafe {
+        let mut all = [[_mm512_setzero_ps(); 2]; 4];
+        let add = |sum: &mut [__m512; 2], at: usize| {
+            let x = x.as_ptr().add(at).cast::<i32>().read_unaligned();
+            let x = Bf16x32::of(_mm512_set1_epi32(x)).0;
+            let pair: *const __m512i = pairs.as_ptr().add(at).cast();
+            for half in 0..2 {
+                let factors = Bf16x32::of(_mm512_loadu_si512(pair.add(half))).0;
+                sum[half] = _mm512_dpbf16_ps(sum[half], x, factors);
+            }
+        };
+        let whole = x.len() / 4 * 4;
+        for at in (0..whole).step_by(4) {
+            for part in 0..4 {
+                add(&mut all[part], at + part);
+            }
+        }
+        for at in whole..x.len() {
+            add(&mut all[at - whole], at);
+        }
+        for half in 0..2 {
+            let [a, b, c, d] = all.map(|sum| sum[half]);
+            let product = _mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d));
+            let to = sums.as_mut_ptr().add(16 * half);
+            _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), product));
         }
     }
 }
@@ -150,6 +251,9 @@ struct Tile {
     pairs: *const Pair,
     sums: *mut f32,
     sums_stride: usize,
+    /// What is read soon, which need not be valid, and how far apart the bytes of it are that are asked for.
+    ahead: *const Pair,
+    ahead_step: usize,
 }
 
 impl Tile {
@@ -173,7 +277,7 @@ impl Tile {
     /// As [`Tile::compute`], for `ROWS` rows.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn rows<const ROWS: usize>(self) {
-        let Tile { depth, x, x_stride, pairs, sums, sums_stride } = self;
+        let Tile { depth, x, x_stride, pairs, sums, sums_stride, ahead, ahead_step } = self;
         // SAFETY: pairs of numbers are below `depth`, rows below `ROWS`; a register of 32 numbers holds any
         // bits.
         unsafe {
@@ -194,6 +298,7 @@ impl Tile {
             };
             for at in 0..depth / 2 {
                 let factors = factors(at);
+                prefetch_far(ahead.wrapping_byte_add(at * ahead_step).cast());
                 for r in 0..ROWS {
                     let x = x.add(r * x_stride + 2 * at).cast::<i32>().read_unaligned();
                     add(&mut all[r], x, factors);

@@ -169,7 +169,7 @@ pub fn try_parts<H: Send>(
 }
 
 /// Parts of this many rows.
-fn parts_of_rows<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
+pub fn parts_of_rows<H>(out: &mut [H], n: usize, step: usize) -> Vec<Part<'_, H>> {
     let part = |(at, out): (usize, _)| {
         let out: Vec<_> = <[H]>::chunks_mut(out, n).collect();
         Part { rows: at * step..at * step + out.len(), cols: 0..n, out }

@@ -7,6 +7,7 @@
 //! | rows and columns that are contiguous | [`dot`] |
 //! | a weight that was packed beforehand | [`packed_gemm`], [`packed_gemv`] |
 //! | `float32` through three parts of `bfloat16` on CPUs with AMX | `bf16x3_gemm` |
+//! | such a weight in `bfloat16`, or in eight bits with scales | [`packed_bf16`], [`packed_int8`] |
 //! | half precision | [`half_gemm`] |
 //! | small integers | [`int8_dot`] |
 //!
@@ -29,8 +30,10 @@ pub mod half_products;
 pub mod int8_dot;
 pub mod interleaved_tiles;
 pub mod matrix;
+pub mod packed_bf16;
 pub mod packed_gemm;
 pub mod packed_gemv;
+pub mod packed_int8;
 pub mod panel;
 pub mod panel_product;
 pub mod strided_gemm;

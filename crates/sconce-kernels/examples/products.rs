@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use sconce_kernels::{Result, Tensor, linear, linear_packed, matmul, pack_linear, set_num_threads};
+use sconce_kernels::{
+    Precision, Result, Tensor, linear, linear_packed, matmul, pack_linear, set_num_threads,
+};
 
 fn main() -> Result<()> {
     let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1);
@@ -28,7 +30,7 @@ fn main() -> Result<()> {
             |rows: i64, cols: i64| Tensor::from_slice(&numbers(rows * cols), &[rows, cols]);
         let (x, weight, right) = (tensor(m, k)?, tensor(n, k)?, tensor(k, n)?);
         let bias = Tensor::from_slice(&numbers(n), &[n])?;
-        let packed = pack_linear(&weight)?;
+        let packed = pack_linear(&weight, Precision::Full)?;
         let speed = |f: &dyn Fn() -> Result<()>| {
             f()?;
             let mut best = f64::INFINITY;

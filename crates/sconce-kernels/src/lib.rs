@@ -83,7 +83,7 @@ pub use nn::embedding::embedding_bag::{
 };
 pub use nn::linear::activation::LinearActivation;
 pub use nn::linear::bilinear::bilinear;
-pub use nn::linear::packed::{linear_packed, pack_linear};
+pub use nn::linear::packed::{Precision, linear_packed, pack_linear};
 pub use nn::loss::classification::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
 };

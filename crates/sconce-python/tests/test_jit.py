@@ -82,6 +82,25 @@ def test_exact_products(tmp_path):
         assert np.array_equal(session(picture), all_of_them)
 
 
+def test_less_precision(tmp_path):
+    torch.manual_seed(0)
+    layer, x = torch.nn.Linear(256, 100), torch.randn(9, 256)
+    torch.jit.trace(layer, x).save(tmp_path / "layer.pt")
+    want = layer(x).detach().numpy()
+    error = lambda found: np.sqrt(np.mean((np.asarray(found) - want) ** 2) / np.mean(want**2))
+    full = sconce.jit.load(tmp_path / "layer.pt")
+    assert error(full(x)) < 1e-6
+    for precision in ("bf16", "int8-weights"):
+        less = sconce.jit.load(tmp_path / "layer.pt", precision=precision)
+        assert 1e-3 < error(less(x)) < 8e-3
+        assert np.array_equal(pickle.loads(pickle.dumps(less))(x), less(x))
+        with full.session(precision=precision) as session, less.session(precision="full") as other:
+            assert np.array_equal(session(x), less(x)) and np.array_equal(other(x), full(x))
+    for options in ({"precision": "half"}, {"precision": "bf16", "exact": True}, {"precision": "bf16", "optimize": False}):
+        with pytest.raises(ValueError, match="precision"):
+            sconce.jit.load(tmp_path / "layer.pt", **options)
+
+
 def test_values_of_every_kind(programs, x):
     ours = sconce.jit.load(programs)
     pair, names, sizes, rest = ours.collect(x, ["a", "b"], {"n": 3})

@@ -1,5 +1,8 @@
 //! How a session is made.
 
+use sconce_kernels::Precision;
+
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::program::prepare::Missing;
 use crate::sink::Sink;
@@ -31,6 +34,9 @@ pub struct Options {
     /// multiplications by Winograd's algorithm: their results are rounded otherwise, by less than 1e-5 of their root mean
     /// square where inputs and weights are alike in size.
     pub exact: bool,
+    /// How exact products with constant weights are in optimised code. Another precision than [`Precision::Full`] goes
+    /// neither with [`exact`](Self::exact) nor without [`optimize`](Self::optimize): making a session then is an error.
+    pub precision: Precision,
 }
 
 impl Default for Options {
@@ -43,6 +49,26 @@ impl Default for Options {
             profile: false,
             optimize: true,
             exact: false,
+            precision: Precision::Full,
         }
+    }
+}
+
+impl Options {
+    /// Refuses options that contradict each other, as making a session does.
+    ///
+    /// # Errors
+    /// For [`precision`](Self::precision) with what it does not go with.
+    pub fn check(&self) -> Result<(), Error> {
+        let Options { optimize, exact, precision, .. } = self;
+        let reason = match precision {
+            Precision::Full => return Ok(()),
+            _ if *exact => {
+                "not with exact: one saves time by rounding, the other spends it to round less"
+            }
+            _ if !optimize => "only in optimised code, which alone packs weights",
+            _ => return Ok(()),
+        };
+        Err(Error::Arguments(format!("precision {precision} goes {reason}")))
     }
 }

@@ -45,7 +45,8 @@ impl Session {
     /// Makes the objects of a module.
     ///
     /// # Errors
-    /// When a value has no run-time form, or a `__setstate__` needs what is not here or raises.
+    /// When a value has no run-time form, or a `__setstate__` needs what is not here or raises, and where options
+    /// contradict each other.
     pub fn new(module: &Module, options: Options) -> Result<Self, Error> {
         Self::sharing(module, options, None)
     }
@@ -56,10 +57,11 @@ impl Session {
         options: Options,
         shared: Option<&Arc<SharedPlans>>,
     ) -> Result<Self, Error> {
+        options.check()?;
         let sink = options.sink.unwrap_or_else(|| Box::new(Silent));
         let mut machine = Machine::new(module, sink, options.profile);
-        let Options { limits, missing, memory, optimize, exact, .. } = options;
-        machine.exact = exact;
+        let Options { limits, missing, memory, optimize, exact, precision, .. } = options;
+        (machine.exact, machine.precision) = (exact, precision);
         let memory = Memory::new(memory.or_else(memory_left));
         let plans = if optimize { Plans::new(module, shared) } else { Plans::none() };
         machine.budget = Budget::new(&limits, &memory);

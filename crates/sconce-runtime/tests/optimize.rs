@@ -9,7 +9,9 @@ use std::rc::Rc;
 
 use sconce_checkpoint::Checkpoint;
 use sconce_kernels::Importer;
-use sconce_runtime::{Error, IValue, Options, Session, Sink, Tensor};
+use sconce_runtime::{
+    Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
+};
 
 const NETWORKS: [&str; 27] = [
     "residual",
@@ -407,4 +409,70 @@ fn chains_of_elementwise_operators_are_one_and_give_the_same_bits() {
     ];
     assert_eq!(steps, expected);
     assert_eq!(calls(&session, "aten::sigmoid") + calls(&session, "aten::mul.Tensor"), 0);
+}
+
+/// The results of a network's recorded calls, one number after the other.
+fn results(name: &str, session: &mut Session) -> Vec<f64> {
+    let calls = Checkpoint::open(network(name).join("calls.pt")).unwrap();
+    let mut all = Vec::new();
+    for call in calls.root().iter().filter(|call| call.get("result").is_some()) {
+        let input = call.get("input").unwrap().as_tensor().unwrap();
+        let input = IValue::Tensor(Importer::default().import(input).unwrap());
+        for result in tensors(&session.call("forward", &[input]).unwrap()) {
+            let result = result.to_dtype(sconce_kernels::DType::Float64).unwrap();
+            all.extend(result.to_vec::<f64>().unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn less_precision_costs_what_it_says_whatever_the_number_of_threads() {
+    for name in ["residual", "inverted", "dense", "heads"] {
+        let model = Model::new(sconce_torchscript::load(network(name).join("model.pt")).unwrap());
+        // Sessions of one model, which share what is not of their precision.
+        let at = |precision| {
+            let options = Options { precision, profile: true, ..Options::default() };
+            let mut session = model.session(options).unwrap();
+            (results(name, &mut session), session)
+        };
+        let (full, _) = at(Precision::Full);
+        let square = |x: &f64| if x.is_finite() { x * x } else { 0.0 };
+        let squares: f64 = full.iter().map(square).sum();
+        let bits = |all: Vec<f64>| all.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        for precision in [Precision::Bf16, Precision::Int8Weights] {
+            let (found, session) = at(precision);
+            // What is not finite is so in both.
+            let pairs = full.iter().zip(&found);
+            assert!(pairs.clone().all(|(a, b)| a.is_finite() == b.is_finite()), "{name}");
+            let errors: f64 = pairs.map(|(a, b)| square(&(a - b))).sum();
+            let error = (errors / squares).sqrt();
+            assert!(error < 8e-3, "{name} at {precision}: {error}");
+            let mark = if precision == Precision::Bf16 { "bfloat16" } else { "int8 weights" };
+            let is_marked = |entry: &sconce_runtime::ProfileEntry| {
+                entry.implementation.is_some_and(|how| how.contains(mark))
+            };
+            let marked = session.profile().iter().any(is_marked);
+            assert!(marked == (error > 0.0), "{name} at {precision}: {error}");
+            set_num_threads(3);
+            let found = bits(found);
+            assert_eq!(bits(at(precision).0), found, "{name} at {precision}");
+            set_num_threads(1);
+            assert_eq!(bits(at(precision).0), found, "{name} at {precision}");
+        }
+        assert_eq!(bits(at(Precision::Full).0), bits(full));
+    }
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let module = sconce_torchscript::load(network("dense").join("model.pt")).unwrap();
+    for (options, why) in [
+        (Options { exact: true, ..Options::default() }, "rounding"),
+        (Options { optimize: false, ..Options::default() }, "optimised"),
+    ] {
+        let options = Options { precision: Precision::Bf16, ..options };
+        let error = Session::new(&module, options).err().unwrap().to_string();
+        assert!(error.starts_with("precision bf16 goes ") && error.contains(why), "{error}");
+    }
 }

@@ -106,7 +106,7 @@
 pub use sconce_runtime::{
     Away, CountingAllocator, Dict, Error, Exception, Future, Generator, IValue, Limits, List,
     Missing, Model, Need, Nested, Object, OperatorArgs, OperatorError, Options, Plain, Poll,
-    ProfileEntry, RegisterError, Registry, Session, SessionHandle, Shared, Silent, Sink,
+    Precision, ProfileEntry, RegisterError, Registry, Session, SessionHandle, Shared, Silent, Sink,
     Tensor as RunTensor, TensorError, Text, Tuple, arguments, from_object, lift_ceiling,
     memory_left, needs, needs_of, normal_in_place, num_threads, set_ceiling, set_num_threads,
     size_text, to_object, to_object_as, uniform_in_place, vector_instructions,

@@ -47,6 +47,24 @@ fn options_that_make_no_sense_or_a_difference() {
     let plain = limited(|options| unsafe { sconce_options_set_optimize(options, false) });
     assert!((plain.call("forward", &[&ones]).floats()[1] + 2.290_176_6).abs() < 1e-6);
 
+    // Products of less precision, and what they do not go with.
+    let less = limited(|options| unsafe {
+        sconce_options_set_precision(options, c("bf16").as_ptr());
+    });
+    let rounded = less.call("forward", &[&ones]).floats()[1];
+    assert!((rounded + 2.290_176_6).abs() < 2e-2 && rounded != -2.290_176_6, "{rounded}");
+    for (name, exact) in [("half", false), ("bf16", true)] {
+        let options = sconce_options_new();
+        let mut session = ptr::null_mut();
+        let error = unsafe {
+            sconce_options_set_precision(options, c(name).as_ptr());
+            sconce_options_set_exact(options, exact);
+            sconce_session_new(host.0, options, &mut session)
+        };
+        assert_eq!(failed(error).0, SCONCE_INVALID_ARGUMENT);
+        unsafe { sconce_options_delete(options) };
+    }
+
     // A program that might come to an operator that is not here.
     let program = Loaded::new("../sconce-runtime/tests/programs/unreached/model.pt");
     let mut string = no_string();

@@ -38,6 +38,7 @@ fn of_options() {
         sconce_options_set_memory(none, 1);
         sconce_options_set_optimize(none, true);
         sconce_options_set_exact(none, true);
+        sconce_options_set_precision(none, ptr::null());
         sconce_options_set_seed(none, 1);
         sconce_options_set_strict(none, true);
         sconce_options_set_print(none, None, ptr::null_mut());

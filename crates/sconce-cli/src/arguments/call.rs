@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sconce::jit::ScriptLimits;
 use sconce::run::memory_left;
 
@@ -69,6 +69,17 @@ pub struct SoundOptions {
     pub mono: bool,
 }
 
+/// `--precision`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PrecisionChoice {
+    /// float32, as without this option
+    Full,
+    /// Weights and inputs of linear layers and convolutions rounded to bfloat16, sums of float32
+    Bf16,
+    /// Weights of linear layers in eight bits, with a scale for each 32
+    Int8Weights,
+}
+
 /// What a call may spend.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Running options")]
@@ -82,6 +93,9 @@ pub struct BudgetOptions {
     /// Compute every product of a convolution: save no multiplications by Winograd's algorithm
     #[arg(long)]
     pub exact: bool,
+    /// Round what is multiplied with constant weights where that is quicker: bfloat16, or weights of eight bits
+    #[arg(long, value_name = "PRECISION", conflicts_with = "no_optimize")]
+    pub precision: Option<PrecisionChoice>,
     /// Threads for large operators (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -1,8 +1,8 @@
 //! The flags of the verbs that run programs, and what they stand for.
 
-use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Session, Sink};
+use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Precision, Session, Sink};
 
-use crate::arguments::call::{BudgetOptions, Call, LIMITS_HELP};
+use crate::arguments::call::{BudgetOptions, Call, LIMITS_HELP, PrecisionChoice};
 use crate::call::callable::{Callable, Default};
 use crate::call::deadline::Deadline;
 use crate::call::memory_ceiling;
@@ -45,7 +45,12 @@ impl BudgetOptions {
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let memory = self.limits.memory();
         let (optimize, exact) = (!self.no_optimize, self.exact);
-        Options { limits, missing, memory, optimize, exact, ..Options::default() }
+        let precision = match self.precision {
+            None | Some(PrecisionChoice::Full) => Precision::Full,
+            Some(PrecisionChoice::Bf16) => Precision::Bf16,
+            Some(PrecisionChoice::Int8Weights) => Precision::Int8Weights,
+        };
+        Options { limits, missing, memory, optimize, exact, precision, ..Options::default() }
     }
 
     /// What holds a call that begins now to `--max-seconds`, also within an operator.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use sconce::checkpoint::{Draft, Node, Object};
-use sconce::run::to_object;
+use sconce::run::{Options, Precision, to_object};
 use sconce::tensor::{Scalar, Tensor};
 use serde::Serialize;
 
@@ -23,9 +23,10 @@ pub struct CompareArgs {
     /// The archive.
     #[command(flatten)]
     pub archive: Input,
-    /// The result that is expected: what torch.save wrote
-    #[arg(long, value_name = "FILE")]
-    pub expect: OsString,
+    /// The result that is expected: what torch.save wrote. Without it, what the program gives at full
+    /// precision beside --precision
+    #[arg(long, value_name = "FILE", required_unless_present = "precision")]
+    pub expect: Option<OsString>,
     /// How much numbers may differ: relative to the expected one, and absolute as a part of the
     /// largest in its tensor
     #[arg(long, value_name = "X", default_value_t = 1e-4)]
@@ -71,6 +72,10 @@ struct Row {
     /// largest of its tensor.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_relative: Option<f64>,
+    /// The root mean square of the differences as a part of that of the expected numbers, of those that are finite on
+    /// both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rms: Option<f64>,
     /// Numbers that are too far apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     differing: Option<u64>,
@@ -84,13 +89,27 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let (load, call) = (&args.archive.load, &args.call);
     call.budget.set_threads()?;
     let arguments = input::read_one(call, load, say)?;
-    let expected = open::file(&args.expect, load, say)?;
+    let saved = args.expect.as_ref().map(|expect| open::file(expect, load, say)).transpose()?;
     let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;
-    let mut called = session(&callable, call, call.budget.options(say, true), &file, say)?;
-    let deadline = call.budget.deadline(&file, say);
-    let result = arguments.call(&mut called).map_err(|error| failure(error, &file))?;
-    drop(deadline);
-    let result = Draft::from(to_object(&result).map_err(|error| failure(error, &file))?);
+    let options = call.budget.options(say, true);
+    if saved.is_none() && options.precision == Precision::Full {
+        let message = "full precision is what results are compared with";
+        return Err(
+            Failure::usage(message).help("--precision bf16 or int8-weights, or --expect FILE")
+        );
+    }
+    let result_of = |options: Options| -> Result<Draft, Failure> {
+        let mut called = session(&callable, call, options, &file, say)?;
+        let deadline = call.budget.deadline(&file, say);
+        let result = arguments.call(&mut called).map_err(|error| failure(error, &file))?;
+        drop(deadline);
+        Ok(Draft::from(to_object(&result).map_err(|error| failure(error, &file))?))
+    };
+    let result = result_of(options)?;
+    let expected = match saved {
+        Some(saved) => Draft::new(saved.root()),
+        None => result_of(Options { precision: Precision::Full, ..call.budget.silent() })?,
+    };
     let mut comparison = Comparison { tolerance: args.tol, rows: Vec::new(), left: MOST_VALUES };
     comparison.compare("", result.root(), expected.root(), 0)?;
     let rows = comparison.rows;
@@ -112,6 +131,7 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
         .column("", Align::Left, Style::Plain)
         .column("max |Δ|", Align::Right, Style::Number)
         .column("max relative", Align::Right, Style::Number)
+        .column("rms", Align::Right, Style::Number)
         .column("verdict", Align::Left, Style::Plain);
     for row in &rows {
         let number = |number: Option<f64>| number.map_or(String::new(), |x| format!("{x:.2e}"));
@@ -124,7 +144,8 @@ pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
         };
         let name = if row.name.is_empty() { "result" } else { &row.name };
         let (absolute, relative) = (number(row.max_difference), number(row.max_relative));
-        table.row([name, &row.kind, &absolute, &relative, &verdict]);
+        let rms = number(row.rms);
+        table.row([name, &row.kind, &absolute, &relative, &rms, &verdict]);
     }
     out.table(&table)?;
     let differing = rows.iter().filter(|row| !row.equal).count();
@@ -240,6 +261,7 @@ impl Comparison {
             equal: false,
             max_difference: None,
             max_relative: None,
+            rms: None,
             differing: None,
             note: None,
         };
@@ -251,7 +273,14 @@ impl Comparison {
         let sizes = expected.values()?.flat_map(size).filter(|size| size.is_finite());
         let scale = sizes.fold(0.0, f64::max);
         let (mut largest, mut relative, mut differing) = (0f64, 0f64, 0u64);
+        let (mut errors, mut squares) = (0f64, 0f64);
         for (a, b) in found.values()?.zip(expected.values()?) {
+            for (a, b) in parts(a).into_iter().zip(parts(b)) {
+                if a.is_finite() && b.is_finite() {
+                    errors += (a - b) * (a - b);
+                    squares += b * b;
+                }
+            }
             if a == b {
                 continue;
             }
@@ -274,6 +303,8 @@ impl Comparison {
         }
         row.max_difference = Some(largest);
         row.max_relative = Some(relative);
+        row.rms = Some(if errors > 0.0 { (errors / squares).sqrt() } else { 0.0 })
+            .filter(|x| x.is_finite());
         row.differing = Some(differing);
         row.equal = differing == 0;
         Ok(row)
@@ -288,6 +319,7 @@ impl Row {
             equal: false,
             max_difference: None,
             max_relative: None,
+            rms: None,
             differing: None,
             note: Some(note),
         }

@@ -1,10 +1,12 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Literal, TypeAlias, final
 
 from . import Tensor, _Input, _Path, _Writable
 
 __all__ = ["ScriptMethod", "ScriptModule", "Session", "load", "save", "script"]
+
+_Precision: TypeAlias = Literal["full", "bf16", "int8-weights"]
 
 @final
 class ScriptMethod:
@@ -62,6 +64,7 @@ class ScriptModule:
         exact: bool | None = None,
         strict: bool | None = None,
         seed: int | None = None,
+        precision: _Precision | None = None,
     ) -> Session: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getattr__(self, name: str, /) -> Any: ...
@@ -76,6 +79,7 @@ def load(
     optimize: bool = True,
     exact: bool = False,
     strict: bool = False,
+    precision: _Precision = "full",
 ) -> ScriptModule: ...
 def script(
     source: _Path,
@@ -91,5 +95,6 @@ def script(
     optimize: bool = True,
     exact: bool = False,
     strict: bool = False,
+    precision: _Precision = "full",
 ) -> ScriptModule: ...
 def save(module: ScriptModule, f: _Path | _Writable) -> None: ...

@@ -353,7 +353,7 @@ impl ScriptModule {
 
     /// A session, in which calls see what earlier calls changed. It stays on the thread that makes it. Limits that are
     /// not given are those of the module.
-    #[pyo3(signature = (*, max_seconds=None, max_steps=None, max_memory=None, optimize=None, exact=None, strict=None, seed=None))]
+    #[pyo3(signature = (*, max_seconds=None, max_steps=None, max_memory=None, optimize=None, exact=None, strict=None, seed=None, precision=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn session(
         slf: &Bound<'_, Self>,
@@ -364,6 +364,7 @@ impl ScriptModule {
         exact: Option<bool>,
         strict: Option<bool>,
         seed: Option<u64>,
+        precision: Option<&str>,
     ) -> PyResult<PySession> {
         let (py, own) = (slf.py(), slf.get().options);
         guarded(py, || {
@@ -372,6 +373,7 @@ impl ScriptModule {
                 max_steps,
                 max_memory.as_ref(),
                 [true, false, false],
+                precision,
             )?;
             let options = CallOptions {
                 max_seconds: given.max_seconds.or(own.max_seconds),
@@ -379,9 +381,11 @@ impl ScriptModule {
                 max_memory: given.max_memory.or(own.max_memory),
                 optimize: optimize.unwrap_or(own.optimize),
                 exact: exact.unwrap_or(own.exact),
+                precision: if precision.is_some() { given.precision } else { own.precision },
                 strict: strict.unwrap_or(own.strict),
                 seed,
             };
+            options.check()?;
             PySession::new(slf.clone().unbind(), &slf.get().model, &slf.get().name, options, py)
         })
     }
@@ -410,7 +414,9 @@ impl ScriptModule {
             };
             let CallOptions { max_seconds, max_steps, max_memory, optimize, exact, strict, .. } =
                 self.options;
-            let fields = (file, max_seconds, max_steps, max_memory, optimize, exact, strict);
+            let precision = self.options.precision.to_string();
+            let fields =
+                (file, max_seconds, max_steps, max_memory, optimize, exact, strict, precision);
             Ok((load, fields).into_pyobject(py)?.into_any())
         })
     }
@@ -468,7 +474,7 @@ impl ScriptMethod {
 /// Loads a program: what ``torch.jit.save`` or ``torch.export.save`` wrote. Nothing runs before it is called. A call
 /// may take ``max_seconds``, run ``max_steps`` instructions and hold ``max_memory`` bytes.
 #[pyfunction]
-#[pyo3(signature = (f, max_seconds=None, max_steps=None, max_memory=None, optimize=true, exact=false, strict=false))]
+#[pyo3(signature = (f, max_seconds=None, max_steps=None, max_memory=None, optimize=true, exact=false, strict=false, precision=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn _jit_load(
     py: Python<'_>,
@@ -479,10 +485,13 @@ pub fn _jit_load(
     optimize: bool,
     exact: bool,
     strict: bool,
+    precision: Option<String>,
 ) -> PyResult<ScriptModule> {
     guarded(py, || {
         let switches = [optimize, exact, strict];
-        let options = CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), switches)?;
+        let memory = max_memory.as_ref();
+        let options =
+            CallOptions::new(max_seconds, max_steps, memory, switches, precision.as_deref())?;
         let input = Input::new(f)?;
         let model = detached(py, || open_model(input.source(map_mode(true))?))?;
         let name = input.name();
@@ -497,7 +506,7 @@ pub fn _jit_load(
 #[pyfunction]
 #[pyo3(signature = (
     source, name=None, state=None, eval=false, paths=None, module_name=None, max_seconds=None, max_steps=None,
-    max_memory=None, optimize=true, exact=false, strict=false
+    max_memory=None, optimize=true, exact=false, strict=false, precision=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn _jit_script(
@@ -514,10 +523,13 @@ pub fn _jit_script(
     optimize: bool,
     exact: bool,
     strict: bool,
+    precision: Option<String>,
 ) -> PyResult<ScriptModule> {
     guarded(py, || {
         let switches = [optimize, exact, strict];
-        let options = CallOptions::new(max_seconds, max_steps, max_memory.as_ref(), switches)?;
+        let memory = max_memory.as_ref();
+        let options =
+            CallOptions::new(max_seconds, max_steps, memory, switches, precision.as_deref())?;
         let mut script = ScriptOptions::new().eval(eval);
         if let Some(name) = name {
             script = script.name(name);

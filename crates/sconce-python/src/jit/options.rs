@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use sconce::run::{Limits, Missing, Options, Poll, Sink};
+use sconce::run::{Limits, Missing, Options, Poll, Precision, Sink};
 
 /// The keywords of `jit.load` and `ScriptModule.session`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,6 +15,7 @@ pub struct CallOptions {
     pub max_memory: Option<u64>,
     pub optimize: bool,
     pub exact: bool,
+    pub precision: Precision,
     pub strict: bool,
     pub seed: Option<u64>,
 }
@@ -52,13 +53,33 @@ impl CallOptions {
         max_steps: Option<u64>,
         max_memory: Option<&Bound<'_, PyAny>>,
         [optimize, exact, strict]: [bool; 3],
+        precision: Option<&str>,
     ) -> PyResult<Self> {
         if let Some(seconds) = max_seconds {
             check_seconds(seconds)?;
         }
         let max_memory = max_memory.map(bytes).transpose()?;
-        let seed = None;
-        Ok(CallOptions { max_seconds, max_steps, max_memory, optimize, exact, strict, seed })
+        let precision = precision.map_or(Ok(Precision::Full), str::parse);
+        let precision = precision.map_err(PyValueError::new_err)?;
+        let given = CallOptions {
+            max_seconds,
+            max_steps,
+            max_memory,
+            optimize,
+            exact,
+            precision,
+            strict,
+            seed: None,
+        };
+        given.check()?;
+        Ok(given)
+    }
+
+    /// Refuses options that contradict each other.
+    pub fn check(&self) -> PyResult<()> {
+        let CallOptions { optimize, exact, precision, .. } = *self;
+        let options = Options { optimize, exact, precision, ..Options::default() };
+        options.check().map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The options of a session.
@@ -69,8 +90,8 @@ impl CallOptions {
         let memory = self.max_memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         let missing = if self.strict { Missing::Refuse } else { Missing::WhenReached };
         let sink = Some(Box::new(PythonsStreams) as Box<dyn Sink>);
-        let CallOptions { optimize, exact, .. } = *self;
-        Options { limits, missing, memory, sink, optimize, exact, ..Options::default() }
+        let CallOptions { optimize, exact, precision, .. } = *self;
+        Options { limits, missing, memory, sink, optimize, exact, precision, ..Options::default() }
     }
 }
 

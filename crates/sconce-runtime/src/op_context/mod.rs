@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use sconce_ir::{ClassId, FunctionId, Graph, Type};
-use sconce_kernels::Generator;
+use sconce_kernels::{Generator, Precision};
 use smallvec::SmallVec;
 
 use crate::error::{Error, Raise};
@@ -49,6 +49,8 @@ pub(crate) trait OpContext {
     fn generator(&mut self) -> &mut Generator;
     /// Whether every product of a layer is to be computed as it stands ([`Options::exact`](crate::Options::exact)).
     fn exact(&self) -> bool;
+    /// How exact products with constant weights are to be ([`Options::precision`](crate::Options::precision)).
+    fn precision(&self) -> Precision;
     /// What is recorded for gradients.
     fn autograd(&self) -> &AutogradState;
     /// The same, to be changed.

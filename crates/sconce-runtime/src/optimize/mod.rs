@@ -11,7 +11,7 @@ pub(crate) mod tensor_facts;
 
 use sconce_ir::alias::{AliasAnalyser, is_mutable};
 use sconce_ir::{Constant, Graph, NodeId, Prim, TensorConstant, ValueId, passes, verify_after};
-use sconce_kernels::{DType, Tensor};
+use sconce_kernels::{DType, Precision, Tensor};
 
 use crate::op_context::OpContext;
 use crate::ops;
@@ -63,7 +63,8 @@ pub(crate) fn optimize(
     constants: Vec<IValue>,
     context: &mut dyn OpContext,
 ) -> (Graph, Vec<IValue>) {
-    let mut optimization = Optimization::new(graph, signature.clone(), constants);
+    let mut optimization =
+        Optimization::new(graph, signature.clone(), constants, context.precision());
     optimization.run(FIRST_PASSES);
     canonicalize::constants::fold(&mut optimization, context);
     verify_after("fold constants", &optimization.graph);
@@ -189,6 +190,8 @@ pub(crate) struct Optimization {
     pub(crate) constants: Vec<IValue>,
     /// How many of them are the module's own. Those behind them passes have made.
     of_module: usize,
+    /// How exact products with constant weights are to be.
+    pub(crate) precision: Precision,
     /// What is known of values.
     facts: Facts,
     /// What is known of the arguments.
@@ -199,11 +202,17 @@ pub(crate) struct Optimization {
 }
 
 impl Optimization {
-    pub(crate) fn new(graph: Graph, signature: Signature, constants: Vec<IValue>) -> Self {
+    pub(crate) fn new(
+        graph: Graph,
+        signature: Signature,
+        constants: Vec<IValue>,
+        precision: Precision,
+    ) -> Self {
         let mut new = Optimization {
             graph,
             of_module: constants.len(),
             constants,
+            precision,
             facts: Facts::default(),
             signature,
             written: Vec::new(),

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sconce_ir::Graph;
+use sconce_kernels::Precision;
 use sconce_torchscript::Module;
 
 use crate::Tensor;
@@ -39,13 +40,16 @@ impl Frozen {
     }
 }
 
+/// What an optimised graph is for: arguments of which so much is known, and a session's precision.
+type Kind = (Signature, Precision);
+
 /// What the sessions of a model make plans of.
 #[derive(Debug, Default)]
 pub(crate) struct SharedPlans {
     /// The frozen graph, once it has been asked for; `None` of a module that cannot be frozen.
     graph: OnceLock<Option<Graph>>,
     frozen: OnceLock<Option<Frozen>>,
-    optimized: Mutex<Vec<(Signature, Option<Arc<Optimized>>)>>,
+    optimized: Mutex<Vec<(Kind, Option<Arc<Optimized>>)>>,
 }
 
 /// An optimised graph whose constants belong to no session.
@@ -75,10 +79,13 @@ impl SharedPlans {
         let frozen = self.frozen()?;
         // Sessions that come for the same wait for it: each would need the memory to make it.
         let mut all = self.optimized.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = all.iter().find(|(known, _)| known == signature) {
+        let precision = machine.precision;
+        let is_it = |(kind, _): &&(Kind, _)| kind.0 == *signature && kind.1 == precision;
+        if let Some((_, known)) = all.iter().find(is_it) {
             return known.clone();
         }
-        if all.len() >= MAX_PLANS || signature.len() != frozen.graph.inputs().len() {
+        let of_precision = all.iter().filter(|(kind, _)| kind.1 == precision).count();
+        if of_precision >= MAX_PLANS || signature.len() != frozen.graph.inputs().len() {
             return None;
         }
         let constants = machine.constants.clone();
@@ -90,7 +97,7 @@ impl SharedPlans {
         });
         let added: Option<Vec<_>> = added.collect();
         let made = added.map(|added| Arc::new(Optimized { graph, of_module, added }));
-        all.push((signature.clone(), made.clone()));
+        all.push(((signature.clone(), precision), made.clone()));
         made
     }
 }

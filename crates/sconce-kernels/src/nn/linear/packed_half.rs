@@ -152,7 +152,7 @@ mod tests {
         for dtype in [DType::Float16, DType::BFloat16] {
             for (n, k) in [(70, 33), (300, 1024), (32, 1), (40, 0)] {
                 let (weight, bias) = (whole(&[n, k], dtype), whole(&[n], dtype));
-                let packed = pack_linear(&weight).unwrap();
+                let packed = pack_linear(&weight, crate::Precision::Full).unwrap();
                 for sizes in [&[k][..], &[2, k], &[2, 17, k], &[0, k]] {
                     for bias in [None, Some(&bias)] {
                         let input = whole(sizes, dtype);

@@ -63,6 +63,7 @@ pub(crate) struct Machine {
     held_warnings: Option<Vec<String>>,
     pub(crate) generator: sconce_kernels::Generator,
     pub(crate) exact: bool,
+    pub(crate) precision: sconce_kernels::Precision,
 }
 
 /// What is known of a function, with all that it calls, before it runs.
@@ -102,6 +103,7 @@ impl Machine {
             held_warnings: None,
             generator: sconce_kernels::Generator::default(),
             exact: false,
+            precision: sconce_kernels::Precision::Full,
         }
     }
 
@@ -729,6 +731,10 @@ impl OpContext for Machine {
 
     fn exact(&self) -> bool {
         self.exact
+    }
+
+    fn precision(&self) -> sconce_kernels::Precision {
+        self.precision
     }
 
     fn autograd(&self) -> &AutogradState {

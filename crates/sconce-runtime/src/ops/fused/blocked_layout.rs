@@ -31,8 +31,10 @@ pub(crate) const TABLE: Table = &[
         made(picture.with_strides(&strides))
     })
     .steps(|operands| reason(operands.get(3))),
-    op("sconce::conv_blocked", "-", |context, args| convolve(&args, context.exact()))
-        .steps(conv_steps),
+    op("sconce::conv_blocked", "-", |context, args| {
+        convolve(&args, context.exact(), context.precision())
+    })
+    .steps(conv_steps),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
         made(kernels::max_pool2d_blocked(image, &pool_options(&numbers, ceil_mode)?))
@@ -250,7 +252,7 @@ fn affine(args: &Args<'_>) -> Result {
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
 /// name and bounds.
-fn convolve(args: &Args<'_>, exact: bool) -> Result {
+fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Result {
     let &[in_channels, out_channels, groups, h, w, sh, sw, ph, pw, dh, dw] =
         args.ints(4)?.as_slice()
     else {
@@ -267,6 +269,7 @@ fn convolve(args: &Args<'_>, exact: bool) -> Result {
         dilation: [dh, dw],
         activation,
         exact,
+        bf16: precision == kernels::Precision::Bf16,
     };
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let residual = args.optional_tensor(3)?;

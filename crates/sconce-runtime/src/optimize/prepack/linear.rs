@@ -42,7 +42,7 @@ pub(crate) fn packed(o: &Optimization, weight: ValueId) -> Option<Tensor> {
     let weight = o.constant_tensor(weight)?;
     let floating = matches!(weight.dtype(), DType::Float32 | DType::Float16 | DType::BFloat16);
     let fits = floating && weight.dim() == 2 && weight.numel() > 0;
-    pack_linear(weight).ok().filter(|_| fits)
+    pack_linear(weight, o.precision).ok().filter(|_| fits)
 }
 
 /// The activation that alone uses what a node gives, and its place in the table.

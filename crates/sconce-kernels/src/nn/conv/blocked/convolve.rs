@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use half::bf16;
 use sconce_kernel_core::chosen_implementation::chose;
 use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::{Level, best};
@@ -9,11 +10,14 @@ use sconce_kernel_core::simd::lanes::LANES;
 use smallvec::SmallVec;
 
 use super::activation::Activation;
+use super::channel_pairs::has_pairs;
 use super::depthwise_pair::{DepthwisePair, depthwise_pair, takes_pairs};
+use super::derived_weights::DerivedWeights;
 use super::margin::with_margin;
 use super::pack::block_runs;
 use super::permuted::{PermutedRow, permuted_row};
-use super::tile::{DepthwiseRow, Part, Row, depthwise_row, row};
+use super::tile::{DepthwiseRow, Part, Row, depthwise_row};
+use super::tile_number::{TileNumber, Weights};
 use super::{ChannelLayout, blocked_sizes, scratch, winograd};
 use crate::{DType, Error, Result, Tensor};
 
@@ -57,6 +61,8 @@ pub struct BlockedConv {
     /// Whether every product is computed as it stands: not by Winograd's algorithm, which saves multiplications
     /// and rounds a few times more.
     pub exact: bool,
+    /// Whether inputs and weights may be rounded to `bfloat16` where that is quicker; sums are `float32`.
+    pub bf16: bool,
 }
 
 /// The sizes of a convolution of one image.
@@ -142,6 +148,7 @@ pub(super) fn convolve(
     if out.is_empty() || x.is_empty() {
         return Err(unfit());
     }
+    let by_pairs = options.bf16 && scheme == ChannelLayout::Dense && has_pairs(level);
     if scheme == ChannelLayout::Dense && groups == 1 && !options.exact && sizes.is_plain_3x3() {
         let outline = winograd::Outline {
             batch,
@@ -151,10 +158,10 @@ pub(super) fn convolve(
             output: sizes.output,
             padding: sizes.padding,
         };
-        let variant = winograd::choose(level.or_best(), &outline);
-        let forms = variant.and_then(|_| weight.storage().derived(winograd::Forms::default));
-        if let (Some(variant), Some(forms)) = (variant, forms)
-            && let Some(weights) = forms.of(variant, &w, outline.channels, out_channels)
+        let variant = winograd::choose(level.or_best(), &outline, by_pairs);
+        let derived = variant.and_then(|_| weight.storage().derived(DerivedWeights::default));
+        if let (Some(variant), Some(derived)) = (variant, derived)
+            && let Some(weights) = derived.winograd.of(variant, &w, outline.channels, out_channels)
         {
             let operands = winograd::Operands {
                 input: &x,
@@ -171,22 +178,27 @@ pub(super) fn convolve(
             }
         }
     }
+    let derived = if by_pairs { weight.storage().derived(DerivedWeights::default) } else { None };
+    let pairs = derived.as_ref().and_then(|derived| derived.pairs(&w, out_channels, groups));
     chose(match scheme {
         ChannelLayout::Depthwise => "blocked layout, depthwise",
         ChannelLayout::Grouped => "blocked layout, narrow groups",
         ChannelLayout::Planar => "blocked layout, direct, plain input",
+        ChannelLayout::Dense if pairs.is_some() => "blocked layout, direct, bfloat16",
         ChannelLayout::Dense => "blocked layout, direct",
     });
     let (in_len, out_len) = (x.len() / batch.max(1), out.len() / batch.max(1));
     for (index, out) in out.chunks_exact_mut(out_len).enumerate() {
         let x = &x[index * in_len..(index + 1) * in_len];
         let residual = residual.as_ref().map(|r| &r[index * out_len..(index + 1) * out_len]);
-        let call = Call { level, sizes, weights: &w, bias: &b, residual, options, groups };
+        let weights = Weights { single: &w, pairs };
+        let call = Call { level, sizes, weights, bias: &b, residual, options, groups };
         match scheme {
             ChannelLayout::Depthwise => call.depthwise(x, out),
             ChannelLayout::Grouped => call.narrow_groups(x, out),
-            ChannelLayout::Planar => call.padded(x, 1, out),
-            ChannelLayout::Dense => call.padded(x, LANES, out),
+            ChannelLayout::Planar => call.padded::<f32>(x, 1, out),
+            ChannelLayout::Dense if pairs.is_some() => call.padded::<bf16>(x, LANES, out),
+            ChannelLayout::Dense => call.padded::<f32>(x, LANES, out),
         }
     }
     drop(out);
@@ -241,7 +253,7 @@ fn part_of(level: Level, elements: usize, line: usize) -> usize {
 struct Call<'a> {
     level: Level,
     sizes: Sizes,
-    weights: &'a [f32],
+    weights: Weights<'a>,
     bias: &'a [f32],
     residual: Option<&'a [f32]>,
     options: &'a BlockedConv,
@@ -249,11 +261,11 @@ struct Call<'a> {
 }
 
 /// Some rows of a stretch of result channels.
-struct ConvTask<'a> {
+struct ConvTask<'a, T> {
     first_row: usize,
     first_block: usize,
     group: usize,
-    weights: &'a [f32],
+    weights: &'a [T],
     out: [&'a mut [f32]; 2],
 }
 
@@ -274,33 +286,49 @@ impl Call<'_> {
         self.residual.and_then(|residual| residual.get(start..start + len))
     }
 
-    /// Puts the zeros around the image, if there are any, and convolves it. A pixel is `lanes`
+    /// Puts the zeros around the image, if there are any, and convolves it as numbers of a type. A pixel is `lanes`
     /// numbers.
-    fn padded(&self, x: &[f32], lanes: usize, out: &mut [f32]) {
+    fn padded<T: TileNumber>(&self, x: &[f32], lanes: usize, out: &mut [f32]) {
         let Sizes { planes, input: [height, width], padding: [top, left], .. } = self.sizes;
-        if [top, left] == [0; 2] {
+        if [top, left] == [0; 2]
+            && let Some(x) = T::as_they_are(x)
+        {
             return self.dense(x, [height, width], lanes, out);
         }
         let padded = [height + 2 * top, width + 2 * left];
-        scratch::with(planes * padded[0] * padded[1] * lanes, |copy| {
+        let len = planes * padded[0] * padded[1] * lanes;
+        scratch::with(len.div_ceil(size_of::<f32>() / size_of::<T>()), |copy| {
+            let copy: &mut [T] = &mut bytemuck::cast_slice_mut(copy)[..len];
             let (line, wide) = (width * lanes, padded[1] * lanes);
-            let planes = x.chunks_exact(height * line);
-            for (from, to) in planes.zip(copy.chunks_exact_mut(padded[0] * wide)) {
-                to[..top * wide].fill(0.0);
-                to[(top + height) * wide..].fill(0.0);
+            let planes = x.chunks_exact(height * line).zip(copy.chunks_exact_mut(padded[0] * wide));
+            T::each(x.len(), planes, |(from, to)| {
+                if line == wide {
+                    to[..top * wide].fill(T::zeroed());
+                    T::copy(from, &mut to[top * wide..(top + height) * wide]);
+                    to[(top + height) * wide..].fill(T::zeroed());
+                    return;
+                }
+                to[..top * wide].fill(T::zeroed());
+                to[(top + height) * wide..].fill(T::zeroed());
                 let rows = to[top * wide..].chunks_exact_mut(wide);
                 for (from, to) in from.chunks_exact(line).zip(rows) {
-                    to[..left * lanes].fill(0.0);
-                    to[left * lanes..left * lanes + line].copy_from_slice(from);
-                    to[left * lanes + line..].fill(0.0);
+                    to[..left * lanes].fill(T::zeroed());
+                    T::copy(from, &mut to[left * lanes..left * lanes + line]);
+                    to[left * lanes + line..].fill(T::zeroed());
                 }
-            }
+            });
             self.dense(copy, padded, lanes, out);
         });
     }
 
     /// Convolves a image that has its zeros around it.
-    fn dense(&self, x: &[f32], [height, width]: [usize; 2], lanes: usize, out: &mut [f32]) {
+    fn dense<T: TileNumber>(
+        &self,
+        x: &[T],
+        [height, width]: [usize; 2],
+        lanes: usize,
+        out: &mut [f32],
+    ) {
         let s = self.sizes;
         let plane = height * width * lanes;
         let planes = s.planes / self.groups;
@@ -323,7 +351,7 @@ impl Call<'_> {
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
         let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
         let rows = self.rows_per_piece(threads, stretch_count);
-        let (mut rest, mut weights) = (out, self.weights);
+        let (mut rest, mut weights) = (out, T::weights(self.weights));
         let mut pieces = Vec::new();
         for stretch in block_runs(out_channels, self.groups) {
             let (own, others) = weights.split_at(per_block * stretch.blocks);
@@ -346,7 +374,7 @@ impl Call<'_> {
         let flat = s.kernel == [1; 2] && s.stride == [1; 2];
         // Few pixels are done before the weights of the next channels have come from a far cache.
         let asks_ahead = lanes > 1 && out_height * out_width <= AHEAD_PIXELS;
-        let compute = |piece: ConvTask<'_>| {
+        let compute = |piece: ConvTask<'_, T>| {
             let [a, b] = piece.out;
             let step = if flat { a.len() } else { out_width * LANES };
             let start = piece.group * planes * plane;
@@ -379,7 +407,7 @@ impl Call<'_> {
                         part,
                         ahead: if asks_ahead && index == 0 { piece.weights.len() } else { 0 },
                     };
-                    row(self.level, &call, [a, b]);
+                    T::row(self.level, &call, [a, b]);
                 }
             }
         };
@@ -421,7 +449,7 @@ impl Call<'_> {
     ) {
         let ([height, width], [kernel, columns]) = (s.input, s.kernel);
         let taps = kernel * columns;
-        let weights = &self.weights[block * taps * LANES..(block + 1) * taps * LANES];
+        let weights = &self.weights.single[block * taps * LANES..(block + 1) * taps * LANES];
         let bias = &self.bias[block * LANES..];
         let line = s.output[1] * LANES;
         let one = |at: usize, residual, out: &mut [f32]| {
@@ -493,7 +521,7 @@ impl Call<'_> {
                         line: s.dilation[0] * wide,
                         column: s.dilation[1] * LANES,
                         step: s.stride[1] * LANES,
-                        weights: &self.weights[block * per_block..(block + 1) * per_block],
+                        weights: &self.weights.single[block * per_block..(block + 1) * per_block],
                         bias: &self.bias[block * LANES..],
                         residual: self.residual_rows(block, first + index, out.len()),
                         activation: self.options.activation,

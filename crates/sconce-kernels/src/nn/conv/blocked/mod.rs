@@ -6,9 +6,11 @@
 //! multiplied by weights of zero.
 
 mod activation;
+mod channel_pairs;
 mod channelwise;
 mod convolve;
 mod depthwise_pair;
+mod derived_weights;
 mod join;
 mod margin;
 mod pack;
@@ -20,6 +22,7 @@ mod scratch;
 mod select;
 mod share;
 mod tile;
+mod tile_number;
 mod upsample;
 mod winograd;
 

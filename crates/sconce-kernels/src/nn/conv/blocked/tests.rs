@@ -100,6 +100,7 @@ fn convolutions_in_blocks_are_convolutions() {
                     dilation,
                     activation,
                     exact: false,
+                    bf16: false,
                 };
                 let result = convolve(level, &input, &packed, &packed_bias, residual, &options);
                 from_blocked(&result.unwrap(), out).unwrap()
@@ -138,6 +139,7 @@ fn activations_are_those_of_pytorch_and_let_nan_pass() {
                 dilation: [1, 1],
                 activation,
                 exact: false,
+                bf16: false,
             };
             let packed = pack_weight(&weight, 1).unwrap().unwrap();
             let bias = pack_bias(None, 1).unwrap();
@@ -169,6 +171,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
                 dilation: [1, 1],
                 activation: Activation::None,
                 exact: false,
+                bf16: false,
             };
             conv_blocked(&x, &packed, &bias, None, &options).unwrap().to_vec::<f32>().unwrap()
         })
@@ -197,6 +200,7 @@ fn lanes_without_a_channel_are_not_read() {
             dilation: [1, 1],
             activation: Activation::None,
             exact: true,
+            bf16: false,
         };
         let (packed, bias) = (pack_weight(&w, 1).unwrap().unwrap(), pack_bias(None, 40).unwrap());
         for level in LEVELS.iter().copied() {
@@ -267,4 +271,53 @@ fn pools_in_blocks_are_pools() {
     let x = numbers(&[2, 20, 7, 9], 8);
     let mean = from_blocked(&mean_blocked(&to_blocked(&x).unwrap()).unwrap(), 20).unwrap();
     close(&mean, &crate::adaptive_avg_pool(&x, &[1, 1]).unwrap());
+}
+
+/// Of the levels that lack the instruction, `float32`.
+#[test]
+fn convolutions_of_pairs_are_those_of_rounded_numbers() {
+    let cases: &[([i64; 6], i64, i64)] = &[
+        ([1, 32, 64, 1, 14, 14], 1, 1),
+        ([2, 24, 40, 1, 7, 29], 3, 1),
+        ([1, 17, 15, 1, 8, 9], 1, 1),
+        ([1, 33, 33, 1, 15, 15], 3, 2),
+        ([1, 64, 96, 2, 6, 6], 3, 1),
+        ([1, 16, 48, 1, 9, 19], 5, 3),
+        ([1, 32, 80, 1, 15, 4], 1, 2),
+    ];
+    let rounded =
+        |x: &Tensor| x.to_dtype(DType::BFloat16).unwrap().to_dtype(DType::Float32).unwrap();
+    for &([n, channels, out, groups, height, width], side, step) in cases {
+        let x = numbers(&[n, channels, height, width], 1);
+        let w = numbers(&[out, channels / groups, side, side], 2);
+        let bias = numbers(&[out], 3);
+        let (stride, padding) = ([step; 2], [side / 2; 2]);
+        let plain = ConvOptions { stride: &stride, padding: &padding, dilation: &[1, 1], groups };
+        let packed = pack_weight(&w, groups).unwrap().unwrap();
+        let packed_bias = pack_bias(Some(&bias), out).unwrap();
+        let input = to_blocked(&x).unwrap();
+        for level in LEVELS.iter().copied() {
+            let options = BlockedConv {
+                in_channels: channels,
+                out_channels: out,
+                groups,
+                kernel: [side; 2],
+                stride,
+                padding,
+                dilation: [1, 1],
+                activation: Activation::Relu,
+                exact: true,
+                bf16: true,
+            };
+            let has = super::channel_pairs::has_pairs(level);
+            let [x, w] = if has { [rounded(&x), rounded(&w)] } else { [x.clone(), w.clone()] };
+            let sum = conv(&x, &w, Some(&bias), &plain).unwrap();
+            let residual = numbers(sum.sizes(), 4);
+            let sum = crate::add((&sum).into(), (&residual).into(), 1.into()).unwrap();
+            let residual = to_blocked(&residual).unwrap();
+            let expected = crate::unary(crate::UnaryOp::Relu, &sum).unwrap();
+            let found = convolve(level, &input, &packed, &packed_bias, Some(&residual), &options);
+            close(&from_blocked(&found.unwrap(), out).unwrap(), &expected);
+        }
+    }
 }

@@ -10,10 +10,10 @@ use sconce_kernel_core::simd::lanes::{LANES, Lanes, Portable};
 
 use super::activation::Activation;
 
-/// A row of outputs of one or two blocks of channels.
-pub(crate) struct Row<'a> {
+/// A row of outputs of one or two blocks of channels, computed of numbers of this type.
+pub(crate) struct Row<'a, T = f32> {
     /// The input, and where in it the first output's window starts.
-    pub(crate) input: &'a [f32],
+    pub(crate) input: &'a [T],
     pub(crate) start: usize,
     /// From the start of a window to each of its elements; every element is a run of
     /// [`Row::run`] numbers, one for each channel of a block.
@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
     /// From one output's window to the next one's.
     pub(crate) step: usize,
     /// For every element and every channel of its run, a number for each channel of the result.
-    pub(crate) weights: &'a [f32],
+    pub(crate) weights: &'a [T],
     pub(crate) bias: &'a [f32],
     /// What is added to the results, of the layout of each.
     pub(crate) residual: [Option<&'a [f32]>; 2],
@@ -47,13 +47,13 @@ pub(crate) struct Part {
     pub(crate) last: bool,
 }
 
-/// Computes a row; `out` are the pixels of one block of channels, or of two.
-pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
+/// How many blocks of channels a row has, and pixels of each.
+///
+/// # Panics
+/// Where it is not one of at least one pixel that lies in its slices, those of the result among them.
+pub(super) fn checked_size<T>(row: &Row<'_, T>, out: &[&mut [f32]; 2]) -> [usize; 2] {
     let blocks = if out[1].is_empty() { 1 } else { 2 };
     let pixels = out[0].len() / LANES;
-    if pixels == 0 {
-        return;
-    }
     // The kernels read 1 or 16 channels of each element, whatever else `run` says.
     assert!(row.run == 1 || row.run == LANES, "a row of {} channels", row.run);
     assert!(row.rest <= row.run, "a block of {} channels", row.rest);
@@ -69,6 +69,15 @@ pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
     );
     assert!(row.weights.len() >= row.offsets.len() * row.run * blocks * LANES);
     assert!(row.bias.len() >= blocks * LANES);
+    [blocks, pixels]
+}
+
+/// Computes a row; `out` are the pixels of one block of channels, or of two.
+pub(crate) fn row(level: Level, row: &Row<'_>, out: [&mut [f32]; 2]) {
+    if out[0].len() < LANES {
+        return;
+    }
+    let [blocks, pixels] = checked_size(row, &out);
     // SAFETY: the assertions hold every access of the tiles against the slices; `or_best` gives
     // a level that this CPU has.
     unsafe {

@@ -88,6 +88,7 @@ impl Case {
             dilation: [1; 2],
             activation,
             exact,
+            bf16: false,
         }
     }
 
@@ -232,7 +233,7 @@ fn weights_of_no_measure_are_convolved_directly() {
 #[test]
 fn small_images_and_few_channels_are_left_to_direct_convolution() {
     let of = |level: Level, channels: usize, side: usize| {
-        choose(level, &case(1, [channels; 2], [side; 2], 1).outline())
+        choose(level, &case(1, [channels; 2], [side; 2], 1).outline(), false)
     };
     let best = sconce_kernel_core::simd::dispatch::best();
     assert_eq!(of(best, 512, 2), None);

@@ -19,14 +19,17 @@ const SHOWS: f64 = 0.35;
 /// Of the time of direct convolution, what a variant may take to be worth its rounding and its memory.
 const WORTH: f64 = 0.9;
 
-/// The variant for a convolution; `None` for direct convolution. The numbers are measured on a Zen 5.
-pub(in super::super) fn choose(level: Level, outline: &Outline) -> Option<Variant> {
+/// The variant for a convolution; `None` for direct convolution, which may be one of pairs of `bfloat16` (`by_pairs`). The
+/// numbers are measured on a Zen 5.
+pub(in super::super) fn choose(level: Level, outline: &Outline, by_pairs: bool) -> Option<Variant> {
     let [height, width] = outline.output;
     let pixels = (outline.batch * height * width) as f64;
     // Direct convolution goes through the weights once for each image.
     let passes = outline.batch as f64;
     let products = outline.channels as f64 * (outline.out_blocks * LANES) as f64;
-    let direct = time(level, 18.0 * pixels * products, 36.0 * products, passes);
+    // Two products are as quick as one of `float32`, and weights half as large.
+    let part = if by_pairs { 0.5 } else { 1.0 };
+    let direct = time(level, part * 18.0 * pixels * products, part * 36.0 * products, passes);
     let of = |variant: Variant| {
         let positions = variant.positions() as f64;
         let tiles = outline.tiles(variant) as f64;
