@@ -5,6 +5,8 @@ a kernel's size is odd. Tensors take one of the shapes that such libraries work 
 the source compares with, and what has a default keeps it as often as not. The examples of the docstring are
 run, too, and what they call the function or module with is tried first.
 
+What a call gives in float64 is kept beside a result that is not that, so that rounding is known as such.
+
 Of many attempts, each seeded by its number, the first few are kept that PyTorch has a result for, the same
 one when it is asked twice, and those that it raises different errors for.
 """
@@ -16,6 +18,7 @@ import random
 import re
 import signal
 
+import compiled
 import torch
 from values import copied, last_line, plain
 
@@ -199,7 +202,45 @@ def outcome(data, arguments):
         return "error", last_line(error)
 
 
-def size_of(value):
+def in_float64(data, arguments):
+    """What a call gives in float64, or None where that is no program for float64."""
+    torch.manual_seed(0)
+    data.seek(0)
+    try:
+        with torch.no_grad():
+            return plain(torch.jit.load(data).double()(*doubled(arguments)))
+    except Exception:  # a dtype is named somewhere
+        return None
+
+
+def doubled(value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.double()
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(doubled, value))
+    return value
+
+
+def is_as_exact(value, exact):
+    """Whether a result is that in float64 within the tolerance of the comparison, or cannot be compared with it."""
+    if isinstance(value, torch.Tensor):
+        comparable = isinstance(exact, torch.Tensor) and value.dtype is torch.float32 and exact.dtype is torch.float64
+        return not comparable or value.shape != exact.shape or compiled.close(value.double(), exact)
+    if isinstance(value, (tuple, list)):
+        return not isinstance(exact, type(value)) or len(exact) != len(value) or all(map(is_as_exact, value, exact))
+    return True
+
+
+def holds_objects(value):
+    """Whether something in a result is of a class, of which `plain` leaves the name."""
+    if isinstance(value, (tuple, list)):
+        return any(map(holds_objects, value))
+    if isinstance(value, dict):
+        return any(map(holds_objects, value.values()))
+    return isinstance(value, str) and value.startswith("<") and value.endswith(">")
+
+
+def bytes_of(value):
     data = io.BytesIO()
     torch.save(value, data)
     return data.getvalue()
@@ -215,7 +256,7 @@ def keep(item, names, schema, about, folder):
         results = sum("result" in call for call in calls)
         if results >= MOST_RESULTS:
             break
-        kept = size_of(given)
+        kept = bytes_of(given)
         if len(kept) > MOST_BYTES or kept in seen:
             continue
         seen.add(kept)
@@ -225,11 +266,17 @@ def keep(item, names, schema, about, folder):
             if value in seen or len(calls) - results >= MOST_ERRORS or "Expected a value of type" in value:
                 continue
             seen.add(value)
-        elif len(size_of(value)) > MOST_BYTES or size_of(value) != size_of(outcome(data, copied(given))[1]):
+        elif holds_objects(value):
+            continue
+        elif len(bytes_of(value)) > MOST_BYTES or bytes_of(value) != bytes_of(outcome(data, copied(given))[1]):
             continue
         call = {"args": f"args.{len(calls)}.pt", kind: value if kind == "error" else f"result.{len(calls)}.pt"}
         (folder / call["args"]).write_bytes(kept)
         if kind == "result":
             torch.save(value, folder / call["result"])
+            exact = in_float64(data, copied(given))
+            if not is_as_exact(value, exact):
+                call["exact"] = f"exact.{len(calls)}.pt"
+                torch.save(exact, folder / call["exact"])
         calls.append(call)
         (folder / "case.json").write_text(json.dumps(about))

@@ -18,6 +18,7 @@ another's sake. What PyTorch compiles and saves becomes a folder `OUT/LIBRARY/NA
     called.pt    torch.jit.save of the module with the tensors that it was made with, where they are not large
     args.N.pt    the arguments of a call, a tuple (`calls.py`)
     result.N.pt  what the call gave, after torch.manual_seed(0)
+    exact.N.pt   what it gives in float64, where that is something else
 
 What PyTorch refuses is left out.
 """
@@ -37,7 +38,7 @@ import sys
 import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torchscript"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
 
 LONGEST = 20
 MOST_NUMBERS = 20_000_000

@@ -17,7 +17,7 @@ torch brings), has `generate.py` find what torch.jit.script compiles in them, an
                             a module has the tensors that it was made with
 
 `not supported` is what sconce says that it does not compile or run. A case without calls has `-`: PyTorch gave
-no result twice the same for any arguments, or they are of classes. Prints the refusals by reason and count, and
+no result twice the same for any arguments, or arguments or results are of classes. Prints the refusals by reason and count, and
 of the calls of each library how many are right. A run
 of all libraries writes what it found into `libraries.tsv` in `--results`, with `--every` beside what is
 there of other cases. Runs fail where something that is recorded there as passed does not pass, where
