@@ -165,12 +165,12 @@ def same_value(found, wanted, where="result", exact=None):
         if type(found) is not type(wanted) or len(found) != len(wanted):
             raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
         for number, (one, other) in enumerate(zip(found, wanted)):
-            same_value(one, other, f"{where}[{number}]", exact and exact[number])
+            same_value(one, other, f"{where}[{number}]", part(exact, number))
     elif isinstance(wanted, dict):
         if not isinstance(found, dict) or list(found) != list(wanted):
             raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
         for key in wanted:
-            same_value(found[key], wanted[key], f"{where}[{key!r}]", exact and exact[key])
+            same_value(found[key], wanted[key], f"{where}[{key!r}]", part(exact, key))
     elif isinstance(wanted, str) and wanted.startswith("<") and wanted.endswith(">"):
         return  # an object of a class, which is not compared
     elif isinstance(wanted, (float, complex)) and type(found) is type(wanted):
@@ -191,6 +191,10 @@ def close(found, wanted):
     sizes = wanted.detach().abs()
     largest = float(sizes[sizes.isfinite()].max()) if bool(sizes.isfinite().any()) else 0.0
     return torch.allclose(found, wanted, rtol=1e-4, atol=1e-6 * max(1.0, largest), equal_nan=True)
+
+
+def part(exact, key):
+    return exact[key] if isinstance(exact, (tuple, list, dict)) else None
 
 
 def same_strides(found, wanted):

@@ -26,8 +26,6 @@ ATTEMPTS = 80
 MOST_RESULTS, MOST_ERRORS = 5, 2
 # A result is kept in a file.
 MOST_BYTES = 4_000_000
-# Weights of modules are kept up to so many numbers.
-MOST_WEIGHTS = 4_000_000
 LONGEST = 60
 # Examples that reach for what is not on this machine, or show it.
 ELSEWHERE = re.compile(r"pretrained|https?:|download|open\(|\.save|plt\.|\.plot|datasets|from_url")

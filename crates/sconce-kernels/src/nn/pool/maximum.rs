@@ -145,12 +145,7 @@ pub(super) fn maxima(
 }
 
 /// As [`check`], in PyTorch's words for maxima.
-fn check_maximum(
-    input: &Tensor,
-    name: &str,
-    rank: usize,
-    dtypes: fn(DType) -> bool,
-) -> Result<()> {
+fn check_maximum(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
     let (dims, sizes) = (input.dim(), input.sizes());
     let (single, batch) = (rank + 1, rank + 2);
     let has_dims = dims == single || dims == batch;
