@@ -8,7 +8,7 @@ use ruff_text_size::Ranged;
 use sconce_compiler::Error;
 
 use crate::frontend::dotted;
-use crate::loader::{Module, ModuleLoader, Object, PyClass, PyFunction};
+use crate::loader::{Module, ModuleLoader, Object, PyFunction};
 
 /// How many names and calls lead from an expression to what it stands for.
 const MAX_STEPS: usize = 64;
@@ -70,13 +70,6 @@ impl ModuleLoader {
         match self.object_after(module, &call.func, steps)? {
             Some(Object::Library(name)) if TRANSPARENT.contains(&name.as_str()) => {
                 match call.arguments.args.first() {
-                    // `Pair = torch.jit.script(Pair)`: the class that had the name before.
-                    Some(py::Expr::Name(name))
-                        if let Some(def) = module.own_class(name.id.as_str()).cloned()
-                            && let Some(Object::Value(..)) = self.lookup(module, &name.id)? =>
-                    {
-                        Ok(Some(Object::Class(PyClass { module: Arc::clone(module), def })))
-                    }
                     Some(argument) => self.object_after(module, argument, steps),
                     None => Ok(None),
                 }

@@ -142,10 +142,7 @@ impl Python {
                 }
                 Ok(constructed(constructor, of, unit))
             }
-            py::Expr::Call(call) => match self.loader.object(module, expression)? {
-                Some(Object::Class(class)) => self.class(unit, &class),
-                _ => self.made_tuple(unit, module, call),
-            },
+            py::Expr::Call(call) => self.made_tuple(unit, module, call),
             py::Expr::BinOp(binary) if binary.op == py::Operator::BitOr => {
                 let left = self.alias(unit, module, &binary.left, depth + 1)?;
                 let right = self.alias(unit, module, &binary.right, depth + 1)?;
