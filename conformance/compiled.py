@@ -19,6 +19,9 @@ RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 PASSED, FAILED, UNSUPPORTED, NOTHING = "passed", "failed", "not supported", "-"
 # Where the compilation unit is in memory.
 UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")
+# What sconce says of what it does not do: Python that it does not run, operators that it lacks.
+UNSUPPORTED_WORDS = re.compile(
+    r"(not|n't) supported|unsupported|unrecognized subcommand|unexpected argument|not run here|this build lacks|is a class, not a function", re.I)
 CONSTANT = re.compile(r" +\w+ : Final\[")
 
 # What was found of a case: a verdict for each check, and (check, words) of those that did not pass.
@@ -27,6 +30,10 @@ Row = collections.namedtuple("Row", "name group verdicts said")
 
 class Different(Exception):
     """A check that failed, and how."""
+
+
+class Unsupported(Exception):
+    """sconce says that it does not support this."""
 
 
 class Hopeless(Exception):
@@ -43,6 +50,15 @@ def call(binary, arguments, folder, seconds):
     if done.returncode not in (0, 1, 2, 3) or "panicked at" in done.stderr:
         raise Hopeless(f"status {done.returncode}: {done.stderr[-300:]}")
     return done
+
+
+def output(binary, arguments, folder, seconds):
+    """What the command prints. Where it fails, `Unsupported` or `Different` holds what it said."""
+    done = call(binary, arguments, folder, seconds)
+    if done.returncode == 0:
+        return done.stdout
+    said = done.stderr.strip()
+    raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
 
 
 def joined(text):
@@ -98,6 +114,114 @@ def same_records(found, wanted, chosen):
             except Different as different:
                 raise Different(f"{name}: {different}") from None
         raise Different(f"{name}: {len(found[name])} bytes, not the {len(wanted[name])} of theirs")
+
+
+# --- what calls gave ---------------------------------------------------------------------------
+
+
+def same_call(call, folder, out, run):
+    """Whether `run` ends as a call that PyTorch made and that was kept in the folder: `run` writes a result to `out`, or raises
+    what it says."""
+    import torch
+
+    out.unlink(missing_ok=True)
+    try:
+        run()
+    except (Different, Unsupported) as error:
+        # PyTorch shows the class of an exception before its words.
+        wanted = re.sub(r"^\w+(\.\w+)*: ", "", call.get("error", "")).strip()
+        if "error" not in call or "own" in call or wanted not in str(error):
+            raise
+        return
+    found = torch.load(out, weights_only=False)
+    if "own" in call:
+        # A function of a file has its defaults, as in Python.
+        same_value(found, torch.load(folder / call["own"], weights_only=False))
+        return
+    same_result(call, folder, found)
+
+
+def same_result(call, folder, found):
+    import torch
+
+    if "error" in call:
+        raise Different(f"a result, not the error {call['error']}"[:300])
+    exact = torch.load(folder / call["exact"], weights_only=False) if "exact" in call else None
+    same_value(found, torch.load(folder / call["result"], weights_only=False), exact=exact)
+
+
+def same_value(found, wanted, where="result", exact=None):
+    """Whether two results are the same; `exact` is what the same call gives in float64, where rounding decides much."""
+    import torch
+
+    if isinstance(wanted, torch.Tensor):
+        if not isinstance(found, torch.Tensor) or found.dtype != wanted.dtype or found.shape != wanted.shape:
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        if not same_strides(found, wanted):
+            raise Different(f"{where}: strides {found.stride()}, not {wanted.stride()}")
+        if not close(found, wanted) and not as_near(found, wanted, exact):
+            raise Different(f"{where}: values differ")
+    elif isinstance(wanted, (list, tuple)):
+        if type(found) is not type(wanted) or len(found) != len(wanted):
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        for number, (one, other) in enumerate(zip(found, wanted)):
+            same_value(one, other, f"{where}[{number}]", part(exact, number))
+    elif isinstance(wanted, dict):
+        if not isinstance(found, dict) or list(found) != list(wanted):
+            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
+        for key in wanted:
+            same_value(found[key], wanted[key], f"{where}[{key!r}]", part(exact, key))
+    elif isinstance(wanted, str) and wanted.startswith("<") and wanted.endswith(">"):
+        return  # an object of a class, which is not compared
+    elif isinstance(wanted, (float, complex)) and type(found) is type(wanted):
+        if not (found == wanted or found != found and wanted != wanted or abs(found - wanted) <= 1e-6 * abs(wanted)):
+            raise Different(f"{where}: {found!r}, not {wanted!r}")
+    elif type(found) is not type(wanted) or found != wanted:
+        raise Different(f"{where}: {found!r}, not {wanted!r}"[:300])
+
+
+def close(found, wanted):
+    """Sums in another order may differ by a little of the largest element."""
+    import torch
+
+    if wanted.layout != torch.strided:
+        return found.layout == wanted.layout and close(found.to_dense(), wanted.to_dense())
+    if not (wanted.is_floating_point() or wanted.is_complex()):
+        return torch.equal(found, wanted)
+    sizes = wanted.detach().abs()
+    largest = float(sizes[sizes.isfinite()].max()) if bool(sizes.isfinite().any()) else 0.0
+    return torch.allclose(found, wanted, rtol=1e-4, atol=1e-6 * max(1.0, largest), equal_nan=True)
+
+
+def part(exact, key):
+    return exact[key] if isinstance(exact, (tuple, list, dict)) else None
+
+
+def same_strides(found, wanted):
+    """Whether elements lie in memory alike: those of dimensions of one element lead nowhere."""
+    import torch
+
+    if wanted.layout != torch.strided or wanted.numel() == 0:
+        return True
+    return all(size == 1 or our == their for size, our, their in zip(wanted.shape, found.stride(), wanted.stride()))
+
+
+def as_near(found, wanted, exact):
+    """Whether it is as near to what is exact as PyTorch's own result is."""
+    import torch
+
+    if not isinstance(exact, torch.Tensor) or exact.shape != wanted.shape or exact.dtype is not torch.float64:
+        return False
+    off = (wanted.double() - exact).abs().max()
+    return bool(((found.double() - exact).abs() <= 2 * off).all())
+
+
+def kind(value):
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return f"{value.dtype} {list(value.shape)}"
+    return f"{type(value).__name__} of {len(value)}" if isinstance(value, (list, tuple, dict, str)) else type(value).__name__
 
 
 # --- a run and its table -----------------------------------------------------------------------

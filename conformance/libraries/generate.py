@@ -8,11 +8,17 @@ nothing or plain values, is given to torch.jit.script in a process of its own, s
 another's sake. What PyTorch compiles and saves becomes a folder `OUT/LIBRARY/NAME`:
 
     source.py    one line, which imports it
-    case.json    name, library, kind (function or module), entry (what is scripted)
+    case.json    name, library, kind (function or module), entry (what is scripted), program (the archive that
+                 is called) and calls (of each the file of arguments, and that of the result or the last line
+                 of the error)
     graph.txt    its graph; of a module that of forward
     saved.pt     torch.jit.save; its tensors repeat one number each
     resaved.pt   torch.jit.save of what torch.jit.load makes of that
     state.pth    the module's state dict, of the same tensors
+    called.pt    torch.jit.save of the module with the tensors that it was made with, where they are not large
+    args.N.pt    the arguments of a call, a tuple (`calls.py`)
+    result.N.pt  what the call gave, after torch.manual_seed(0)
+    exact.N.pt   what it gives in float64, where that is something else
 
 What PyTorch refuses is left out.
 """
@@ -31,8 +37,13 @@ import signal
 import sys
 import warnings
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
+
 LONGEST = 20
 MOST_NUMBERS = 20_000_000
+# Modules with more are not called.
+MOST_CALLED = 4_000_000
 # Parameters of constructors by what their names say; the first pattern that fits holds.
 VALUES = [
     (r"^(p|prob|dropout|drop_rate|rate|alpha|beta|gamma|eps|sigma|margin|scale|factor|temperature|threshold)$", "0.5"),
@@ -115,8 +126,9 @@ def make(out, library, kind, file, name, entry):
     item = eval(entry, names)
     if kind == "module" and sum(each.numel() for each in item.parameters()) > MOST_NUMBERS:
         return
-    if kind == "module":
-        in_one_number(item)
+    tensors = [*item.parameters(), *item.buffers()] if kind == "module" else []
+    made_with = [tensor.detach().clone() for tensor in tensors]
+    in_one_number(tensors)
     state = item.state_dict() if kind == "module" else {}
     scripted = torch.jit.script(item)
     folder = out / library / f"{file}.{name}"
@@ -135,14 +147,26 @@ def make(out, library, kind, file, name, entry):
         torch.save(state, folder / "state.pth")
     if graph is not None:
         (folder / "graph.txt").write_text(graph)
-    (folder / "case.json").write_text(json.dumps({"name": f"{file}.{name}", "library": library, "kind": kind, "entry": entry}))
+    about = {"name": f"{file}.{name}", "library": library, "kind": kind, "entry": entry, "program": "saved.pt", "calls": []}
+    (folder / "case.json").write_text(json.dumps(about))
+    if graph is None or sum(tensor.numel() for tensor in tensors) > MOST_CALLED:
+        return
+    if tensors:
+        with torch.no_grad():
+            for tensor, other in zip(tensors, made_with):
+                tensor.set_(other)
+        about["program"] = "called.pt"
+        torch.jit.save(scripted, str(folder / "called.pt"))
+    import calls
+
+    calls.keep(item, names, scripted.forward.schema if kind == "module" else scripted.schema, about, folder)
 
 
-def in_one_number(module):
-    """Makes all tensors of a module repeat one number, which a file holds once."""
+def in_one_number(tensors):
+    """Makes each repeat one number, which a file holds once."""
     import torch
 
-    for tensor in [*module.parameters(), *module.buffers()]:
+    for tensor in tensors:
         with torch.no_grad():
             tensor.set_(tensor.new_zeros(()).expand(tensor.shape))
 

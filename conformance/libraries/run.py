@@ -12,13 +12,19 @@ torch brings), has `generate.py` find what torch.jit.script compiles in them, an
     debug   sconce script   so are the debug records
     resave  sconce resave   what PyTorch writes of its own load of its own archive, byte for byte: every
                             source, debug record and pickle
+    calls   sconce run      PyTorch's archive, called with arguments that `calls.py` finds by its schema and the
+                            examples of its docstring, gives what PyTorch gives, or raises what it raises;
+                            a module has the tensors that it was made with
 
-`not supported` is what sconce says that it does not compile. Prints the refusals by reason and count. A run
+`not supported` is what sconce says that it does not compile or run. A case without calls has `-`: PyTorch gave
+no result twice the same for any arguments, or arguments or results are of classes. Prints the refusals by reason and count, and
+of the calls of each library how many are right. A run
 of all libraries writes what it found into `libraries.tsv` in `--results`, with `--every` beside what is
 there of other cases. Runs fail where something that is recorded there as passed does not pass, where
 sconce compiles something other than PyTorch does and that is not recorded, or when it panics or hangs.
 """
 import collections
+import functools
 import importlib.util
 import json
 import os
@@ -34,9 +40,9 @@ sys.path.insert(0, str(HERE.parent))
 
 import compiled  # noqa: E402
 import run as environment  # noqa: E402
-from compiled import FAILED, NOTHING, PASSED, UNSUPPORTED, Different, Hopeless, Row  # noqa: E402
+from compiled import FAILED, NOTHING, PASSED, UNSUPPORTED, Different, Hopeless, Row, Unsupported  # noqa: E402
 
-CHECKS = ("graph", "code", "debug", "resave")
+CHECKS = ("graph", "code", "debug", "resave", "calls")
 LONGEST = 120
 # Every so many of the candidates are made for the sample, of these libraries.
 SAMPLE_EVERY, SAMPLE_LIBRARIES = 15, ("torchmetrics", "kornia", "torch_geometric", "torchaudio", "e3nn")
@@ -86,7 +92,7 @@ def reason(said):
 
 
 def checked(task):
-    """The row of one case, in a process of its own."""
+    """The row of one case, in a process of its own, and how many of its calls have which verdict."""
     sconce, folder, paths = task
     about = json.loads((folder / "case.json").read_text())
     options = [part for path in paths for part in ("--path", path)]
@@ -115,7 +121,12 @@ def checked(task):
     def same(name, chosen):
         compiled.same_records(compiled.records(os.path.join(work, name)), compiled.records(folder / name), chosen)
 
-    verdicts, said = dict.fromkeys(CHECKS, NOTHING), []
+    def run(call):
+        out = pathlib.Path(work, "result.pt")
+        arguments = ("run", about["program"], "--inputs", call["args"], "--output", out, "--seed", "0")
+        compiled.same_call(call, folder, out, functools.partial(compiled.output, sconce, arguments, folder, LONGEST))
+
+    verdicts, said, counts = dict.fromkeys(CHECKS, NOTHING), [], collections.Counter()
     checks = {"code": code, "debug": debug, "resave": resave}
     if (folder / "graph.txt").exists():
         checks["graph"] = graph
@@ -127,7 +138,7 @@ def checked(task):
             said.append(("script", str(error)))
             checks = {"resave": resave}
         except Hopeless as error:
-            verdicts = dict.fromkeys(CHECKS, FAILED)
+            verdicts |= dict.fromkeys(("graph", "code", "debug", "resave"), FAILED)
             said.append(("script", f"Hopeless: {error}"))
             checks = {}
         for check, compare in checks.items():
@@ -137,24 +148,40 @@ def checked(task):
             except (Different, Hopeless) as error:
                 verdicts[check] = FAILED
                 said.append((check, f"{'Hopeless: ' if isinstance(error, Hopeless) else ''}{error}"))
-    return Row(about["name"], f"{about['library']} {about['kind']}", tuple(verdicts.values()), said)
+        for call in about["calls"]:
+            verdict = PASSED
+            try:
+                run(call)
+            except Unsupported as error:
+                verdict, why = UNSUPPORTED, error
+            except (Different, Hopeless) as error:
+                verdict, why = FAILED, f"{'Hopeless: ' if isinstance(error, Hopeless) else ''}{error}"
+            counts[verdict] += 1
+            if verdict != PASSED:
+                said.append(("calls", f"{why} ({call['args']})"))
+        verdicts["calls"] = next((verdict for verdict in (FAILED, UNSUPPORTED, PASSED) if counts[verdict]), NOTHING)
+    return Row(about["name"], f"{about['library']} {about['kind']}", tuple(verdicts.values()), said), counts
 
 
 def checks_of(_):
     return CHECKS
 
 
-def summary(rows):
-    """Lines: of each library and kind how many there are, compile, and pass each check."""
-    groups = collections.defaultdict(list)
-    for row in rows:
-        groups[row.group].append(row)
-        groups["all " + row.group.split()[1]].append(row)
-    lines = [f"{'library':40}{'PyTorch':>8}{'compile':>8}" + "".join(f"{check:>8}" for check in CHECKS)]
+def summary(rows, counts):
+    """Lines: of each library and kind how many there are, compile, and pass each check, and of their calls how many there are,
+    are right, refused, and wrong."""
+    groups, of_calls = collections.defaultdict(list), collections.defaultdict(collections.Counter)
+    for row, calls in zip(rows, counts):
+        for group in (row.group, "all " + row.group.split()[1]):
+            groups[group].append(row)
+            of_calls[group] += calls
+    lines = [f"{'library':40}{'PyTorch':>8}{'compile':>8}" + "".join(f"{check:>8}" for check in CHECKS)
+             + f"{'called':>8}{'right':>8}{'refused':>8}{'wrong':>8}"]
     for group, members in sorted(groups.items(), key=lambda item: (item[0].startswith("all "), item[0])):
         passed = [sum(row.verdicts[number] == PASSED for row in members) for number in range(len(CHECKS))]
         taken = sum(row.verdicts[1] != UNSUPPORTED for row in members)
-        lines.append(f"{group:40}{len(members):8}{taken:8}" + "".join(f"{count:8}" for count in passed))
+        lines.append(f"{group:40}{len(members):8}{taken:8}" + "".join(f"{count:8}" for count in passed)
+                     + f"{of_calls[group].total():8}" + "".join(f"{of_calls[group][verdict]:8}" for verdict in (PASSED, UNSUPPORTED, FAILED)))
     for kind in ("script", *CHECKS):
         reasons = collections.Counter(reason(why) for row in rows for check, why in row.said if check == kind)
         if reasons:
@@ -182,11 +209,11 @@ def main():
         paths = folders_of(python, chosen)
         tasks = [(options.sconce, path.parent, paths) for library in chosen for path in sorted((out / library).glob("*/case.json"))
                  if re.search(options.only, path.parent.name)]
-        rows = compiled.rows_of(checked, tasks, options.jobs)
+        rows, counts = zip(*compiled.rows_of(checked, tasks, options.jobs))
     log = [f"{row.name}: {check}: {compiled.one_line(why)}" for row in rows for check, why in row.said]
     if options.keep:
         (out / "log.txt").write_text("\n".join(log) + "\n")
-    print("\n".join(summary(rows)))
+    print("\n".join(summary(rows, counts)))
     recording = not (options.sample or options.only or options.libraries)
     whole = recording and options.every == 1
     return compiled.concluded(rows, checks_of, "\t".join(CHECKS), options.results / "libraries.tsv", whole, recording)

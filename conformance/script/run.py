@@ -40,20 +40,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "torchscript")]
 
 import compiled  # noqa: E402
-from compiled import FAILED, NOTHING, PASSED, UNIT, UNSUPPORTED, Different, Row, joined, one_line, records, same_records, same_text  # noqa: E402
+from compiled import FAILED, NOTHING, PASSED, UNIT, UNSUPPORTED, Different, Row, Unsupported, one_line, records, same_records, same_text  # noqa: E402
 
 CASE_CHECKS = ("tree", "graph", "code", "data", "debug", "loads", "run", "alone")
 WRONG_CHECKS = ("refused", "line", "words")
 SAMPLE_EVERY = 8
 LONGEST = 60
 PLACE = re.compile(r'source\.py(?:", line |:)(\d+)')
-# What sconce says of what it does not do: Python that it does not run, operators that it lacks.
-UNSUPPORTED_WORDS = re.compile(
-    r"(not|n't) supported|unsupported|unrecognized subcommand|unexpected argument|not run here|this build lacks|is a class, not a function", re.I)
-
-
-class Unsupported(Exception):
-    """sconce says that it does not support this."""
 
 
 class Sconce:
@@ -66,11 +59,7 @@ class Sconce:
         return compiled.call(self.binary, arguments, self.folder, LONGEST)
 
     def done(self, *arguments):
-        done = self.call(*arguments)
-        if done.returncode == 0:
-            return done.stdout
-        said = done.stderr.strip()
-        raise (Unsupported if UNSUPPORTED_WORDS.search(said) else Different)(joined(said) or f"status {done.returncode}")
+        return compiled.output(self.binary, arguments, self.folder, LONGEST)
 
     def ast(self, entry, options):
         return self.done("ast", f"source.py:{entry}", *options)
@@ -86,55 +75,6 @@ class Sconce:
 
     def run(self, entry, arguments, out, options):
         self.done("run", f"source.py:{entry}", "--inputs", arguments, "--output", out, "--seed", "0", *options)
-
-
-# --- comparing ---------------------------------------------------------------------------------
-
-
-def same_value(found, wanted, where="result"):
-    import torch
-
-    if isinstance(wanted, torch.Tensor):
-        if not isinstance(found, torch.Tensor) or found.dtype != wanted.dtype or found.shape != wanted.shape:
-            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
-        if not close(found, wanted):
-            raise Different(f"{where}: values differ")
-    elif isinstance(wanted, (list, tuple)):
-        if type(found) is not type(wanted) or len(found) != len(wanted):
-            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
-        for number, (one, other) in enumerate(zip(found, wanted)):
-            same_value(one, other, f"{where}[{number}]")
-    elif isinstance(wanted, dict):
-        if not isinstance(found, dict) or list(found) != list(wanted):
-            raise Different(f"{where}: {kind(found)}, not {kind(wanted)}")
-        for key in wanted:
-            same_value(found[key], wanted[key], f"{where}[{key!r}]")
-    elif isinstance(wanted, str) and wanted.startswith("<") and wanted.endswith(">"):
-        return  # an object of a class, which is not compared
-    elif isinstance(wanted, (float, complex)) and type(found) is type(wanted):
-        if not (found == wanted or found != found and wanted != wanted or abs(found - wanted) <= 1e-6 * abs(wanted)):
-            raise Different(f"{where}: {found!r}, not {wanted!r}")
-    elif type(found) is not type(wanted) or found != wanted:
-        raise Different(f"{where}: {found!r}, not {wanted!r}"[:300])
-
-
-def close(found, wanted):
-    """Sums in another order may differ by a little of the largest element."""
-    import torch
-
-    if not (wanted.is_floating_point() or wanted.is_complex()):
-        return torch.equal(found, wanted)
-    sizes = wanted.detach().abs()
-    largest = float(sizes[sizes.isfinite()].max()) if bool(sizes.isfinite().any()) else 0.0
-    return torch.allclose(found, wanted, rtol=1e-4, atol=1e-6 * max(1.0, largest), equal_nan=True)
-
-
-def kind(value):
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        return f"{value.dtype} {list(value.shape)}"
-    return f"{type(value).__name__} of {len(value)}" if isinstance(value, (list, tuple, dict, str)) else type(value).__name__
 
 
 # --- the checks of a case ----------------------------------------------------------------------
@@ -236,14 +176,7 @@ class Case:
                 if "error" not in call or last_line(error) != call["error"]:
                     raise Different(f"PyTorch runs it: {one_line(str(error))[-300:]}") from None
                 continue
-            self.same_result(call, found)
-
-    def same_result(self, call, found):
-        import torch
-
-        if "error" in call:
-            raise Different(f"a result, not the error {call['error']}"[:300])
-        same_value(found, torch.load(self.folder / call["result"], weights_only=False))
+            compiled.same_result(call, self.folder, found)
 
     def run(self):
         if not self.about["calls"]:
@@ -251,25 +184,9 @@ class Case:
         return self.computed_by_sconce(self.options())
 
     def computed_by_sconce(self, options):
-        import torch
-
-        out = self.work / "out.pt"
         for call in self.about["calls"]:
-            out.unlink(missing_ok=True)
-            try:
-                self.sconce.run(self.entry, call["args"], out, options)
-            except (Different, Unsupported) as error:
-                # PyTorch shows the class of an exception before its words.
-                wanted = re.sub(r"^\w+(\.\w+)*: ", "", call.get("error", ""))
-                if "error" not in call or "own" in call or wanted not in str(error):
-                    raise
-                continue
-            found = torch.load(out, weights_only=False)
-            if "own" in call:
-                # A function of a file has its defaults, as in Python.
-                same_value(found, torch.load(self.folder / call["own"], weights_only=False))
-                continue
-            self.same_result(call, found)
+            run = functools.partial(self.sconce.run, self.entry, call["args"], self.work / "out.pt", options)
+            compiled.same_call(call, self.folder, self.work / "out.pt", run)
 
 
 class WrongCase(Case):

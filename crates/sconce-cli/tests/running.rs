@@ -366,6 +366,24 @@ fn tensors_larger_than_memory_are_not_gone_over() {
     }
 }
 
+/// A block of eight channels looks the same whether three or eight are there.
+#[test]
+fn convolutions_in_blocks_refuse_other_numbers_of_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("network.py");
+    let text = "import torch\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        \
+                super().__init__()\n        self.weight = torch.nn.Parameter(torch.ones(8, 8, 3, 3))\n\n    \
+                def forward(self, x):\n        return torch.conv2d(x, self.weight)\n";
+    std::fs::write(&program, text).unwrap();
+    let network = format!("{}:Net", program.display());
+    let whole = run(&["run", &network, "--input", "ones(2, 8, 16, 16)"]);
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    let few = run(&["run", &network, "--input", "ones(2, 3, 16, 16)"]);
+    assert_eq!(few.code, 2, "{}", few.out);
+    let words = "expected input[2, 3, 16, 16] to have 8 channels, but got 3 channels instead";
+    assert!(few.err.contains(words), "{}", few.err);
+}
+
 /// What an operator needs for itself is asked for before it is taken: the program is told, and the process goes on.
 #[test]
 fn scratch_of_operators_is_refused_before_it_is_taken() {

@@ -326,8 +326,16 @@ pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             // The error that the flattened batch gives.
             mv(&empty_like(a, &[a.sizes()[a.dim() - 2], a.sizes()[a.dim() - 1]])?, b)
         }
+        (dims, 1) if a.sizes()[dims - 1] != b.numel() && is_one_matrix(a) => {
+            let rows = sconce_kernel_core::layout::shape::product(&a.sizes()[..dims - 1]);
+            mv(&empty_like(a, &[rows, a.sizes()[dims - 1]])?, b)
+        }
         (_, 1) => matmul(a, &b.unsqueeze(1)?)?.squeeze(Some(&[-1])),
         (2, 2) => mm(a, b),
+        // Where the batch does not lie as one matrix, the error is that of batches.
+        (dims, 2) if a.sizes()[dims - 1] != b.sizes()[0] && !is_one_matrix(a) => {
+            batched_matmul(a, b)
+        }
         // A batch against one matrix is one tall matrix.
         (_, 2) => {
             let (k, n) = (a.sizes()[a.dim() - 1], b.sizes()[1]);

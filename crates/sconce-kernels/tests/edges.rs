@@ -241,6 +241,112 @@ fn ranges_of_integers_between_numbers_that_are_none() {
 }
 
 #[test]
+fn linspace_rounds_the_product_and_the_sum_at_once() {
+    // torch.linspace(-1, 1, 8).tolist(), torch.linspace(-2.5, 2.3, 7).tolist()
+    let cases: [(f64, f64, &[f64]); 2] = [
+        (
+            -1.0,
+            1.0,
+            &[
+                -1.0,
+                -0.7142857313156128,
+                -0.4285714030265808,
+                -0.14285710453987122,
+                0.14285710453987122,
+                0.4285714030265808,
+                0.7142857313156128,
+                1.0,
+            ],
+        ),
+        (
+            -2.5,
+            2.3,
+            &[
+                -2.5,
+                -1.7000000476837158,
+                -0.8999999761581421,
+                -0.10000008344650269,
+                0.6999999284744263,
+                1.5,
+                2.299999952316284,
+            ],
+        ),
+    ];
+    for (start, end, expected) in cases {
+        let line = linspace(start.into(), end.into(), expected.len() as i64, DType::Float32);
+        let found: Vec<f64> =
+            line.unwrap().to_vec::<f32>().unwrap().into_iter().map(f64::from).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn of_several_faults_the_one_is_named_that_pytorch_sees_first() {
+    let zeros = |sizes: &[i64]| Tensor::zeros(sizes, DType::Float32).unwrap();
+    let index = |sizes: &[i64]| Tensor::zeros(sizes, DType::Int64).unwrap();
+    let (x, y) = (zeros(&[2, 5, 2]), zeros(&[2, 3, 3]));
+    let two =
+        PoolOptions { kernel: &[2], stride: &[], padding: &[0], dilation: &[1], ceil_mode: false };
+    let cases = [
+        (
+            binary(BinaryOp::Mul, (&x).into(), (&y).into()),
+            "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 2",
+        ),
+        (
+            x.expand(&[2, 3, 3]),
+            "The expanded size of the tensor (3) must match the existing size (2) at non-singleton \
+             dimension 2.  Target sizes: [2, 3, 3].  Tensor sizes: [2, 5, 2]",
+        ),
+        (
+            matmul(&zeros(&[2, 3, 16, 16]).transpose(-1, -2).unwrap(), &zeros(&[3, 3])),
+            "Expected size for first two dimensions of batch2 tensor to be: [6, 16] but got: [6, 3].",
+        ),
+        (
+            matmul(&zeros(&[2, 16, 16]), &zeros(&[3])),
+            "size mismatch, got input (32), mat (32x16), vec (3)",
+        ),
+        (
+            scatter(&zeros(&[2, 2]), 1, &index(&[18, 1]), Operand::Scalar(1.0.into())),
+            "Expected index [18, 1] to be no larger than self [2, 2] apart from dimension 1",
+        ),
+        (
+            scatter(&zeros(&[2, 2]), 1, &index(&[1]), Operand::Scalar(1.0.into())),
+            "Index tensor must have the same number of dimensions as self tensor",
+        ),
+        (
+            masked_fill(&zeros(&[2, 3, 16]), &zeros(&[2, 3, 3]), Operand::Scalar(0.0.into())),
+            "The size of tensor a (3) must match the size of tensor b (16) at non-singleton \
+             dimension 2",
+        ),
+        (
+            rms_norm(&zeros(&[3, 4]), &[8, 2], None, None),
+            "Given normalized_shape=[8, 2], expected input with shape [*8, 2], but got input of \
+             size[3, 4]",
+        ),
+        (
+            max_pool(&zeros(&[3, 3]), 2, &two),
+            "non-empty 3D or 4D (batch mode) tensor expected for input",
+        ),
+        (
+            avg_pool(&zeros(&[3, 3]), 2, &two, true, None),
+            "Dimension out of range (expected to be in range of [-2, 1], but got -3)",
+        ),
+        (
+            avg_pool(&zeros(&[3]), 1, &two, true, None),
+            "Expected 2 to 3 dimensions, but got 1-dimensional tensor for argument #1 'self' (while \
+             checking arguments for avg_pool1d)",
+        ),
+    ];
+    for (found, words) in cases {
+        assert_eq!(found.unwrap_err().message(), words);
+    }
+    let beyond = index_put(&zeros(&[2, 8]), &[Some(vector(&[5i64]))], &zeros(&[3, 8]), false);
+    let words = "shape mismatch: value tensor of shape [3, 8] cannot be broadcast to indexing result \
+                 of shape [1, 8]";
+    assert_eq!(beyond.unwrap_err().message(), words);
+}
+
+#[test]
 fn integrals_take_places_of_fewer_and_more_dimensions() {
     let counted = |sizes: &[i64]| {
         let numbers: Vec<f32> = (1..=sizes.iter().product()).map(|i| i as f32).collect();

@@ -281,7 +281,7 @@ pub fn lu_solve(
     adjoint: bool,
 ) -> Result<Tensor> {
     let name = "linalg.lu_solve";
-    check_square(lu, name, "LU")?;
+    check_square(lu, "torch.linalg.lu_solve", "A")?;
     check_float(lu, name)?;
     check_same_dtype(lu, b, name, "LU", "B")?;
     if pivots.dtype() != DType::Int32 {

@@ -36,6 +36,9 @@ pub(crate) enum Value {
     Object(Id),
     /// A member of an enum: the class and the member's name.
     Enum(PyClass, Arc<str>),
+    /// A member of an enum that is a number or a string, too, with that: one to PyTorch unless an
+    /// annotation names the enum.
+    MixedEnum(PyClass, Arc<str>, Box<Value>),
     /// A function, or a method bound to its object.
     Function(Function),
     /// A class of a file.

@@ -86,6 +86,58 @@ fn names_are_found_wherever_they_are_imported_from() {
 }
 
 #[test]
+fn what_libraries_name_is_what_python_takes_it_for() {
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            "a class of tensors",
+            "from typing import *\nclass Edges(Tensor):\n    def parts(self) -> Tuple[Any, ...]:\n        \
+             return ()\ndef f(x: Tensor) -> bool:\n    return isinstance(x, Edges)\n",
+            "value=1",
+        ),
+        (
+            "a class that is compiled under its own name",
+            "class Pair:\n    def __init__(self, x: Tensor):\n        self.x = x\nPair = \
+             torch.jit.script(Pair)\ndef f(x: Tensor) -> Pair:\n    return Pair(x)\n",
+            "__torch__.main.Pair = prim::CreateObject",
+        ),
+        (
+            "a number of numpy",
+            "import numpy as np\ndef f(n: int) -> float:\n    return n * np.pi\n",
+            "value=3.14159",
+        ),
+        (
+            "torch of torch",
+            "def f(x: torch.torch.Tensor) -> torch.torch.Tensor:\n    return x\n",
+            "%x.1 : Tensor",
+        ),
+        (
+            "a string that is a member, too",
+            "from enum import Enum\nclass Format(str, Enum):\n    A = 'a'\nclass M(torch.nn.Module):\n    \
+             format: Format\n    def __init__(self):\n        super().__init__()\n        self.format = \
+             Format.A\n        self.name = Format.A\n    def forward(self, x: Tensor):\n        return \
+             self.format, self.name\nf = M()\n",
+            "Enum<__torch__.main.Format> = prim::GetAttr[name=\"format\"]",
+        ),
+        (
+            "a property that the class hides",
+            "import numpy as np\nclass M(torch.nn.Module):\n    def __init__(self):\n        \
+             super().__init__()\n        self.at = [int(n) for n in np.arange(1, 4).tolist()]\n        \
+             self.most = int(np.max(np.arange(4)))\n    @property\n    def __name__(self):\n        return \
+             self.__class__.__name__\n    def forward(self, x: int) -> int:\n        return x + \
+             self.at[0] + self.most\nf = M()\n",
+            "int[] = prim::GetAttr[name=\"at\"]",
+        ),
+    ];
+    for (what, main, part) in cases {
+        let graph = match compiled(&[("main.py", main)]) {
+            Ok(scripted) => scripted.graph().unwrap().to_string(),
+            Err(error) => panic!("{what}: {}", error.report()),
+        };
+        assert!(graph.contains(part), "{what}: {graph}");
+    }
+}
+
+#[test]
 fn calls_of_python_are_graphs_and_no_archives() {
     let stays = "@torch.jit.ignore\ndef stays(x: Tensor, n: int = 2) -> Tensor:\n    return x\n";
     let main = format!("{stays}def f(x: Tensor) -> Tensor:\n    return stays(x, 3)\n");

@@ -60,11 +60,11 @@ pub fn check_strides(sizes: &[i64]) -> Result<()> {
 /// The sizes that both broadcast to.
 ///
 /// # Errors
-/// Where sizes differ and neither is 1.
+/// Where sizes differ and neither is 1: of several such dimensions the last one is named.
 pub fn broadcast(a: &[i64], b: &[i64]) -> Result<Dims> {
     let dims = a.len().max(b.len());
     let mut sizes = Dims::from_elem(1, dims);
-    for i in 0..dims {
+    for i in (0..dims).rev() {
         let at = |sizes: &[i64]| (i + sizes.len()).checked_sub(dims).map_or(1, |i| sizes[i]);
         sizes[i] = match (at(a), at(b)) {
             (x, y) if x == y => x,

@@ -162,7 +162,8 @@ impl Tensor {
             )));
         };
         let mut sizes = Dims::from_slice(to);
-        for (i, size) in sizes.iter_mut().enumerate() {
+        // Of several sizes that do not fit the last one is named.
+        for (i, size) in sizes.iter_mut().enumerate().rev() {
             let Some(own) = i.checked_sub(lead) else {
                 if *size < 0 {
                     return Err(Error::runtime(format!(

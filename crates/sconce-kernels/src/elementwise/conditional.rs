@@ -57,6 +57,11 @@ fn overwrite<T: PodElement>(result: &Tensor, mask: &Tensor, source: &Tensor) -> 
 /// # Errors
 /// Where the mask is not `bool`, the value is a tensor with dimensions, or sizes do not broadcast.
 pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    broadcast(mask.sizes(), input.sizes())?;
+    masked(input, mask, value)
+}
+
+fn masked(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime(format!(
             "masked_fill_ only supports boolean masks, but got mask with dtype {}",
@@ -87,7 +92,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<
 /// # Errors
 /// As [`masked_fill`], and where `input` would have to grow.
 pub fn masked_fill_in_place(input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Result<()> {
-    crate::elementwise::in_place::store(input, &masked_fill(input, mask, value)?)
+    crate::elementwise::in_place::store(input, &masked(input, mask, value)?)
 }
 
 /// `torch.clamp` with numbers or tensors as bounds. NaN stays NaN.

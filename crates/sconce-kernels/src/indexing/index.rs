@@ -117,11 +117,58 @@ pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     positions.gather(&input.contiguous()?, index.sizes())
 }
 
+/// Refuses an index tensor that reaches beyond what is scattered to, or beyond what is scattered.
+pub(super) fn check_scattered(
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    source: Option<&Tensor>,
+) -> Result<()> {
+    if index.numel() == 0 {
+        return Ok(());
+    }
+    let dim = wrap_dim(dim, input.dim())?;
+    let own = at_least_one(index.sizes());
+    let other_dims = |name: &str| {
+        Err(Error::runtime(format!(
+            "Index tensor must have the same number of dimensions as {name} tensor"
+        )))
+    };
+    let to = at_least_one(input.sizes());
+    if to.len() != own.len() {
+        return other_dims("self");
+    }
+    let mut fits = own.iter().zip(&to).enumerate().all(|(at, (i, n))| at == dim || i <= n);
+    if let Some(source) = source {
+        let from = at_least_one(source.sizes());
+        for (at, &size) in own.iter().enumerate() {
+            fits = fits && size <= from[wrap_dim(at as i64, from.len())?];
+        }
+        if from.len() != own.len() {
+            return other_dims("src");
+        }
+    }
+    if fits {
+        return Ok(());
+    }
+    let mut message = format!(
+        "Expected index {:?} to be no larger than self {:?} apart from dimension {dim}",
+        index.sizes(),
+        input.sizes()
+    );
+    if let Some(source) = source {
+        message += &format!(" and to be no larger size than src {:?}", source.sizes());
+    }
+    Err(Error::runtime(message))
+}
+
 /// `torch.scatter`: a copy of `input` with `source` written to the indices; the last one wins.
 ///
 /// # Errors
 /// As [`gather`], and where the source is smaller than the index tensor.
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) -> Result<Tensor> {
+    let from = if let Operand::Tensor(source) = source { Some(source) } else { None };
+    check_scattered(input, dim, index, from)?;
     let positions = IndexRuns::along(input, dim, index)?;
     let result = input.copy()?;
     let source = match source {
@@ -133,17 +180,6 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, source: Operand<'_>) ->
             }
             if index.numel() == 0 {
                 return Ok(result);
-            }
-            let (wanted, there) = (at_least_one(index.sizes()), at_least_one(source.sizes()));
-            if wanted.len() != there.len() || wanted.iter().zip(&there).any(|(i, s)| i > s) {
-                return Err(Error::runtime(format!(
-                    "Expected index {:?} to be no larger than self {:?} apart from dimension {} \
-                     and to be no larger size than src {:?}",
-                    index.sizes(),
-                    input.sizes(),
-                    wrap_dim(dim, input.dim())?,
-                    source.sizes()
-                )));
             }
             let mut corner = source.clone();
             for (dim, &size) in index.sizes().iter().enumerate() {
@@ -240,7 +276,12 @@ fn check_mask(input: &Tensor, mask: &Tensor, at: usize) -> Result<()> {
     )))
 }
 
-fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
+/// `fits` is asked about the sizes of what is picked before any index is looked at.
+fn plan(
+    input: &Tensor,
+    indices: &[Option<Tensor>],
+    fits: impl FnOnce(&[i64]) -> Result<()>,
+) -> Result<Plan> {
     check_count(input, indices.len())?;
     let mut wanted: Vec<Option<Tensor>> = Vec::new();
     for index in indices {
@@ -281,6 +322,16 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             ))
         })?;
     }
+    // Indices side by side leave their dimensions in place; otherwise theirs come first.
+    let positions: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_some()).collect();
+    let side_by_side = positions.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let before = if side_by_side { positions.first().copied().unwrap_or(0) } else { 0 };
+    let free: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_none()).collect();
+    let (outer, inner) = free.split_at(free.iter().filter(|&&dim| dim < before).count());
+    let size = |&dim: &usize| input.sizes()[dim];
+    let sizes: Dims =
+        outer.iter().map(size).chain(shape.clone()).chain(inner.iter().map(size)).collect();
+    fits(&sizes)?;
     let strides = contiguous_strides(input.sizes());
     // An expanded index may be larger than memory: a tensor of its size says so.
     let picked = Tensor::zeros(&shape, DType::Int64)?;
@@ -289,12 +340,6 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
         let index = index.expand(&shape)?.contiguous()?;
         add_offsets(&picked, &index, dim, input.sizes()[dim], strides[dim])?;
     }
-    // Indices side by side leave their dimensions in place; otherwise theirs come first.
-    let positions: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_some()).collect();
-    let side_by_side = positions.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-    let before = if side_by_side { positions.first().copied().unwrap_or(0) } else { 0 };
-    let free: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i].is_none()).collect();
-    let (outer, inner) = free.split_at(free.iter().filter(|&&dim| dim < before).count());
     // Dimensions behind the last index are taken whole: their elements lie side by side.
     let last = positions.last().map_or(0, |&dim| dim + 1);
     let between = &inner[..inner.iter().filter(|&&dim| dim < last).count()];
@@ -306,8 +351,6 @@ fn plan(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Plan> {
             next.map(|(at, i)| at + i * strides[dim]).collect()
         })
     };
-    let size = |&dim: &usize| input.sizes()[dim];
-    let sizes = outer.iter().map(size).chain(shape).chain(inner.iter().map(size)).collect();
     if outer.is_empty() && between.is_empty() {
         return Ok(Plan { positions: IndexRuns::new(picked, run as usize), sizes });
     }
@@ -355,7 +398,7 @@ pub fn index(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
     if indices.is_empty() {
         return Err(Error::index("at least one index must be provided"));
     }
-    let plan = plan(input, indices)?;
+    let plan = plan(input, indices, |_| Ok(()))?;
     plan.positions.gather(&input.contiguous()?, &plan.sizes)
 }
 
@@ -391,15 +434,17 @@ pub fn index_put(
     {
         return crate::masked_fill_in_place(input, &mask, Operand::Tensor(&values.reshape(&[])?));
     }
-    let plan = plan(input, indices)?;
-    let values = values.expand(&plan.sizes).map_err(|_| {
-        Error::runtime(format!(
-            "shape mismatch: value tensor of shape {:?} cannot be broadcast to indexing result of \
-             shape {:?}",
-            values.sizes(),
-            &plan.sizes[..]
-        ))
-    })?;
+    let expanded = |sizes: &[i64]| {
+        values.expand(sizes).map_err(|_| {
+            Error::runtime(format!(
+                "shape mismatch: value tensor of shape {:?} cannot be broadcast to indexing result \
+                 of shape {sizes:?}",
+                values.sizes(),
+            ))
+        })
+    };
+    let plan = plan(input, indices, |sizes| expanded(sizes).map(drop))?;
+    let values = expanded(&plan.sizes)?;
     if values.dtype() != input.dtype() {
         return Err(Error::runtime(format!(
             "Index put requires the source and destination dtypes match, got {} for the \

@@ -5,7 +5,7 @@ use sconce_kernel_core::tensor::wide_elements::{
     Complex128, Number, Real, computed, expect_ordered,
 };
 
-use crate::indexing::index::true_positions;
+use crate::indexing::index::{check_scattered, true_positions};
 use crate::indexing::index_runs::{IndexRuns, at_least_one};
 use crate::{DType, Dims, Error, MemoryFormat, Operand, Result, Scalar, Tensor};
 
@@ -42,7 +42,10 @@ pub fn scatter_reduce(
         return crate::scatter(input, dim, index, source);
     }
     let source = match source {
-        Operand::Scalar(_) => source.to_dtype(input.dtype())?.expand(index.sizes())?,
+        Operand::Scalar(_) => {
+            check_scattered(input, dim, index, None)?;
+            source.to_dtype(input.dtype())?.expand(index.sizes())?
+        }
         Operand::Tensor(source) => corner(input, dim, index, source)?,
     };
     let positions = IndexRuns::along(input, dim, index)?;
@@ -57,19 +60,8 @@ fn corner(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<T
     if index.numel() == 0 {
         return Tensor::zeros(index.sizes(), source.dtype());
     }
+    check_scattered(input, dim, index, Some(source))?;
     let (index_sizes, source_sizes) = (at_least_one(index.sizes()), at_least_one(source.sizes()));
-    let small = source_sizes.len() != index_sizes.len()
-        || source_sizes.iter().zip(&index_sizes).any(|(s, i)| i > s);
-    if small {
-        return Err(Error::runtime(format!(
-            "Expected index {:?} to be no larger than self {:?} apart from dimension {} and to be \
-             no larger size than src {:?}",
-            index.sizes(),
-            input.sizes(),
-            wrap_dim(dim, input.dim())?,
-            source.sizes()
-        )));
-    }
     let mut corner = source.reshape(&source_sizes)?;
     for (dim, &size) in index_sizes.iter().enumerate() {
         corner = corner.narrow(dim as i64, 0, size)?;

@@ -113,22 +113,31 @@ pub fn linspace(start: Scalar, end: Scalar, steps: i64, dtype: DType) -> Result<
     fn fill<T: PodElement>(
         start: f64,
         end: f64,
+        step: f64,
         steps: i64,
         narrow: impl Fn(f64) -> T + Copy,
     ) -> Result<Tensor> {
         let result = Tensor::for_overwrite(&[steps], T::DTYPE)?;
         let mut all = result.write::<T>()?;
-        let step = (end - start) / (steps - 1) as f64;
         let (low, high) = all.split_at_mut(steps as usize / 2);
         let left = high.len() as f64 - 1.0;
-        by_index(low, |i| narrow(start + step * i));
-        by_index(high, |i| narrow(end - step * (left - i)));
+        // PyTorch rounds the product and the sum at once.
+        by_index(low, |i| narrow(step.mul_add(i, start)));
+        by_index(high, |i| narrow((-step).mul_add(left - i, end)));
         drop(all);
         Ok(result)
     }
     match dtype {
-        DType::Float32 => fill(start, end, steps, |x| x as f32),
-        _ => fill(start, end, steps, |x| x)?.to_dtype(dtype),
+        // The step is rounded, too; its product with a whole number is not, in twice the digits.
+        DType::Float32 => {
+            let step = (end as f32 - start as f32) / (steps - 1) as f32;
+            let (start, end) = (f64::from(start as f32), f64::from(end as f32));
+            fill(start, end, f64::from(step), steps, |x| x as f32)
+        }
+        _ => {
+            let step = (end - start) / (steps - 1) as f64;
+            fill(start, end, step, steps, |x| x)?.to_dtype(dtype)
+        }
     }
 }
 

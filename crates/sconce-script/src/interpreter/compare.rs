@@ -480,6 +480,15 @@ impl Interpreter<'_> {
         let cell = self.arena.cell(value);
         let short = name.rsplit('.').next().unwrap_or_default();
         let is_sequence = matches!(cell, Some(Cell::List(_) | Cell::Tuple(_) | Cell::Range(..)));
+        // The generic types of typing are asked about the classes behind them.
+        let name = match name {
+            "typing.Tuple" => "builtins.tuple",
+            "typing.List" => "builtins.list",
+            "typing.Dict" => "builtins.dict",
+            "typing.Set" => "builtins.set",
+            "typing.FrozenSet" => "builtins.frozenset",
+            name => name,
+        };
         Ok(match name {
             "numpy.int64" | "numpy.integer" | "numpy.number" => {
                 matches!(value, Value::NumpyInt(_))

@@ -427,6 +427,34 @@ impl Interpreter<'_> {
                 let found = self.tensor_method(&value, method, Vec::new(), Vec::new())?;
                 Value::Bool(self.truth(&found)?)
             }
+            "numpy.arange" => {
+                let mut bounds = given.rest();
+                if bounds.is_empty() {
+                    bounds = vec![self.needed(given, 0, "stop")?];
+                }
+                let is_whole = bounds.iter().all(|bound| bound.as_int().is_some());
+                let dtype = if is_whole { DType::Int64 } else { DType::Float64 };
+                let keywords = vec![Self::keyword("dtype", Value::DType(dtype))];
+                self.call_library("torch.arange", bounds, keywords)?
+            }
+            "numpy.min" | "numpy.max" | "numpy.amin" | "numpy.amax" => {
+                let value = self.needed(given, 0, "a")?;
+                let method = if name.ends_with("min") { "min" } else { "max" };
+                let found = match self.arena.cell(&value) {
+                    Some(Cell::Tensor(_)) => {
+                        let found = self.tensor_method(&value, method, Vec::new(), Vec::new())?;
+                        self.tensor_method(&found, "item", Vec::new(), Vec::new())?
+                    }
+                    _ => {
+                        let method = format!("builtins.{method}");
+                        self.call_library(&method, vec![value], Vec::new())?
+                    }
+                };
+                match found {
+                    Value::Int(value) => Value::NumpyInt(value),
+                    other => other,
+                }
+            }
             "numpy.linspace" => {
                 let start = self.needed(given, 0, "start")?.as_float().unwrap_or(0.0);
                 let stop = self.needed(given, 1, "stop")?.as_float().unwrap_or(0.0);

@@ -105,6 +105,7 @@ impl Printer<'_> {
                 format!("{}({})", object.class.name(), attributes.join(", "))
             }
             ObjectValue::Enum(class, name) => format!("{}.{name}", class.name()),
+            ObjectValue::MixedEnum(_, _, plain) => self.show(plain, level),
             ObjectValue::Function(function) => {
                 let bound = if function.bound.is_some() { "method" } else { "function" };
                 let names = function.function.module.names().join(", ");

@@ -168,15 +168,16 @@ impl Interpreter<'_> {
         let (class, attributes) = (Value::Ref(instance.class), instance.attributes.clone());
         let Some(of) = self.arena.class(&class) else { return refuse("no class") };
         let (source, kind) = (of.source.clone(), of.kind.clone());
-        // A member that is a number or a string, too, is one to PyTorch.
+        // A member that is a number or a string, too.
         let is_plain = kind == ClassKind::Enum
             && of.order.iter().any(|base| {
                 matches!(base, Value::Library(name) if MIXED_IN.contains(&&**name)
                     || matches!(&**name, "enum.IntEnum" | "enum.IntFlag" | "enum.StrEnum"))
             });
         if is_plain {
-            let value = self.attribute(&value, "value")?;
-            return self.lowered(to, &value);
+            let (name, plain) = (self.attribute(&value, "name")?, self.attribute(&value, "value")?);
+            let plain = Box::new(self.lowered(to, &plain)?);
+            return Ok(ObjectValue::MixedEnum(source, self.string(&name)?, plain));
         }
         if kind == ClassKind::Enum {
             let name = self.attribute(&value, "name")?;

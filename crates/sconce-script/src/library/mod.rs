@@ -525,11 +525,11 @@ fn number(name: &str) -> Option<Constant> {
         _ => {}
     }
     Some(Constant::Float(match name {
-        "math.pi" | "cmath.pi" | "torch.pi" => consts::PI,
-        "math.e" | "cmath.e" | "torch.e" => consts::E,
+        "math.pi" | "cmath.pi" | "torch.pi" | "numpy.pi" => consts::PI,
+        "math.e" | "cmath.e" | "torch.e" | "numpy.e" => consts::E,
         "math.tau" | "cmath.tau" => consts::TAU,
-        "math.inf" | "cmath.inf" | "torch.inf" => f64::INFINITY,
-        "math.nan" | "cmath.nan" | "torch.nan" => f64::NAN,
+        "math.inf" | "cmath.inf" | "torch.inf" | "numpy.inf" => f64::INFINITY,
+        "math.nan" | "cmath.nan" | "torch.nan" | "numpy.nan" => f64::NAN,
         "cmath.infj" => return Some(Constant::Complex(0.0, f64::INFINITY)),
         "cmath.nanj" => return Some(Constant::Complex(0.0, f64::NAN)),
         _ => return None,

@@ -437,6 +437,11 @@ impl ModuleLoader {
     /// `object.name`, where it is known without running anything.
     pub(crate) fn member(&mut self, object: &Object, name: &str) -> Result<Option<Object>, Error> {
         match object {
+            // PyTorch imports itself.
+            Object::Module(module) if name == "torch" && &*module.name == "torch" => {
+                Ok(Some(object.clone()))
+            }
+            Object::Library(base) if name == "torch" && base == "torch" => Ok(Some(object.clone())),
             Object::Module(module) => {
                 if let Some(object) = self.bound(module, name)? {
                     return Ok(Some(object));

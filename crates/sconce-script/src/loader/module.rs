@@ -262,6 +262,20 @@ impl Module {
         }
     }
 
+    /// Whether a statement gives a class of the file its own name again once it is compiled:
+    /// `Pair = torch.jit.script(Pair)`.
+    fn scripts_class(&self, assign: &py::StmtAssign) -> bool {
+        let ([py::Expr::Name(target)], py::Expr::Call(call)) = (&*assign.targets, &*assign.value)
+        else {
+            return false;
+        };
+        let of = call.arguments.args.first().and_then(dotted);
+        let callee = dotted(&call.func);
+        of.as_deref() == Some(target.id.as_str())
+            && matches!(callee.as_deref(), Some("torch.jit.script" | "jit.script"))
+            && self.own_class(&target.id).is_some()
+    }
+
     /// Whether `from __future__ import annotations` leaves annotations unevaluated.
     pub(crate) fn has_text_annotations(&self) -> bool {
         matches!(self.bindings.get("annotations"),
@@ -341,6 +355,9 @@ impl Module {
                 }
             }
             py::Stmt::Assign(assign) => {
+                if self.scripts_class(&assign) {
+                    return;
+                }
                 let value: Arc<py::Expr> = Arc::from(assign.value);
                 for target in &assign.targets {
                     if let py::Expr::Name(name) = target {

@@ -25,6 +25,21 @@ pub(super) struct Stub {
     defaults: PyFunction,
 }
 
+/// Properties that PyTorch does not see: a class has something else by these names, which the members that it
+/// asks Python for have instead.
+const HIDDEN_PROPERTIES: &[&str] = &[
+    "__name__",
+    "__qualname__",
+    "__module__",
+    "__doc__",
+    "__dict__",
+    "__bases__",
+    "__base__",
+    "__mro__",
+    "__annotations__",
+    "__class__",
+];
+
 /// A property that is to be compiled.
 pub(super) struct PropertyStub {
     name: Arc<str>,
@@ -261,7 +276,8 @@ impl Python {
         let ignored = self.names_in(class, "__jit_ignored_attributes__")?;
         let mut stubs = Vec::new();
         for (name, last) in self.functions_of(class)? {
-            if unused.contains(&name) || ignored.contains(&name) {
+            let is_hidden = HIDDEN_PROPERTIES.contains(&&*name);
+            if is_hidden || unused.contains(&name) || ignored.contains(&name) {
                 continue;
             }
             let Some((getter, setter)) = self.property(class, &name, &last)? else { continue };

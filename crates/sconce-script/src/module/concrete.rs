@@ -279,6 +279,7 @@ impl Python {
             Value::Int(value) => Constant::Int(*value),
             Value::Float(value) => Constant::Float(*value),
             Value::Str(value) => Constant::Str(Arc::clone(value)),
+            Value::MixedEnum(_, _, plain) => return self.valid_constant(plain, depth + 1),
             Value::DType(dtype) => Constant::Int(i64::from(dtype.scalar_type_number())),
             Value::Device(device) => Constant::Device(Arc::clone(device)),
             Value::Tuple(items, _) => return all(items),

@@ -30,6 +30,7 @@ impl Python {
             Value::Float(_) => Type::Float,
             Value::Complex(..) => Type::Complex,
             Value::Str(_) => Type::Str,
+            Value::MixedEnum(_, _, plain) => return self.inferred(unit, plain, depth + 1),
             Value::Device(_) => Type::Device,
             Value::Tensor(_) => Type::Tensor,
             // NamedTuples, too, unless an annotation says so.
@@ -131,7 +132,9 @@ impl Python {
             Value::Float(_) => "float".into(),
             Value::Complex(..) => "complex".into(),
             Value::Str(_) => "str".into(),
-            Value::Tuple(_, Some(class)) | Value::Enum(class, _) => qualified_name(class),
+            Value::Tuple(_, Some(class)) | Value::Enum(class, _) | Value::MixedEnum(class, ..) => {
+                qualified_name(class)
+            }
             Value::Tuple(_, None) => "tuple".into(),
             Value::List(_) => "list".into(),
             Value::Dict(_) => "dict".into(),

@@ -120,6 +120,9 @@ impl ValueBuilder<'_> {
             (Value::None, Type::None | Type::Optional(_) | Type::Any) => Saved::None,
             (Value::None, Type::Union(members)) if members.contains(&Type::None) => Saved::None,
             (Value::Tensor(id), Type::Tensor | Type::TensorOf(_)) => return self.tensor(*id),
+            (Value::MixedEnum(_, _, plain), ty) if !names_enum(ty) => {
+                return self.value(plain, ty, name, depth + 1);
+            }
             (value, Type::Optional(of)) => return self.value(value, of, name, depth + 1),
             (value, Type::Union(members)) => {
                 let own = self.python.inferred(self.unit, value, 0)?.ok();
@@ -168,7 +171,7 @@ impl ValueBuilder<'_> {
                 }
                 Saved::Dict { key: of.0.clone(), value: of.1.clone(), entries }
             }
-            (Value::Enum(_, member), Type::Enum(of)) => {
+            (Value::Enum(_, member) | Value::MixedEnum(_, member, _), Type::Enum(of)) => {
                 let at = of.members.iter().position(|(name, _)| name == member);
                 let Some(at) = at else { return Err(self.mismatch(value, ty, name)) };
                 Saved::Enum(ty.clone(), at as u32)
@@ -239,6 +242,16 @@ impl ValueBuilder<'_> {
             ty.message_text(),
             self.python.type_name(value)
         ))
+    }
+}
+
+/// Whether a type is an enum, or one of several that may be.
+fn names_enum(ty: &Type) -> bool {
+    match ty {
+        Type::Enum(_) => true,
+        Type::Optional(of) => names_enum(of),
+        Type::Union(members) => members.iter().any(names_enum),
+        _ => false,
     }
 }
 

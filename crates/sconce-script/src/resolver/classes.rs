@@ -80,6 +80,12 @@ impl Python {
         class: &PyClass,
         key: &(Arc<str>, u32),
     ) -> Result<Option<Type>, Error> {
+        // PyTorch takes a class of tensors for tensors.
+        let is_tensor = |ancestor: &Ancestor| matches!(ancestor, Ancestor::Library(name) if &**name == "torch.Tensor");
+        if self.loader.mro(class)?.iter().any(is_tensor) {
+            self.classes.insert(key.clone(), Some(Type::Tensor));
+            return Ok(Some(Type::Tensor));
+        }
         let sort = self.sort(class, 0)?;
         if sort == ClassRole::Plain {
             return self.plain_class(unit, class, key.clone()).map(Some);

@@ -304,7 +304,8 @@ pub fn rms_norm(
         floating(input, "rms_norm")?;
     }
     check_shape("weight", weight, normalized_shape)?;
-    check_normalized_shape(input, normalized_shape)?;
+    // PyTorch writes no comma here.
+    check_normalized_shape(input, normalized_shape, "*")?;
     let dtype = input.dtype();
     let compute = compute_dtype(dtype);
     let eps = eps.unwrap_or(match compute.to_real() {

@@ -21,8 +21,12 @@ pub(crate) fn floating(input: &Tensor, kernel: &str) -> Result<()> {
     }
 }
 
-/// Refuses an input whose last sizes are not those that are normalised over.
-pub(crate) fn check_normalized_shape(input: &Tensor, normalized_shape: &[i64]) -> Result<()> {
+/// Refuses an input whose last sizes are not those that are normalised over. `any` stands for those before.
+pub(crate) fn check_normalized_shape(
+    input: &Tensor,
+    normalized_shape: &[i64],
+    any: &str,
+) -> Result<()> {
     if normalized_shape.is_empty() {
         return Err(Error::runtime(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one \
@@ -34,7 +38,7 @@ pub(crate) fn check_normalized_shape(input: &Tensor, normalized_shape: &[i64]) -
     }
     let dims: Vec<String> = normalized_shape.iter().map(i64::to_string).collect();
     Err(Error::runtime(format!(
-        "Given normalized_shape={normalized_shape:?}, expected input with shape [*, {}], but got \
+        "Given normalized_shape={normalized_shape:?}, expected input with shape [{any}{}], but got \
          input of size{:?}",
         dims.join(", "),
         input.sizes()
@@ -319,7 +323,7 @@ pub fn layer_norm(
 ) -> Result<Tensor> {
     check_shape("weight", weight, normalized_shape)?;
     check_shape("bias", bias, normalized_shape)?;
-    check_normalized_shape(input, normalized_shape)?;
+    check_normalized_shape(input, normalized_shape, "*, ")?;
     check_parameters(input, &[weight, bias])?;
     floating(input, "LayerNormKernelImpl")?;
     let len = sconce_kernel_core::layout::shape::product(normalized_shape) as usize;

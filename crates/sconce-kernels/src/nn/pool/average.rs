@@ -1,5 +1,7 @@
 //! Average pooling.
 
+use sconce_kernel_core::layout::shape::wrap_dim;
+
 use super::planes::{Planes, fold};
 use super::sizes::{adaptive, fixed};
 use super::windows::{Axis, Window};
@@ -37,6 +39,38 @@ fn averages<T: Pooled>(
     })
 }
 
+/// Refuses ranks and sizes of 0 in PyTorch's words for averages.
+fn check_average(input: &Tensor, rank: usize) -> Result<()> {
+    let (dims, sizes) = (input.dim(), input.sizes());
+    let (single, batch) = (rank + 1, rank + 2);
+    let is_empty = |sizes: &[i64]| sizes.iter().rev().take(single).any(|&size| size == 0);
+    match rank {
+        1 if dims != single && dims != batch => Err(Error::runtime(format!(
+            "Expected 2 to 3 dimensions, but got {dims}-dimensional tensor for argument #1 'self' \
+             (while checking arguments for avg_pool1d)"
+        ))),
+        2 if dims == 0 => {
+            Err(Error::index("Dimension specified as -3 but tensor has no dimensions"))
+        }
+        2 if dims < single => wrap_dim(-3, dims).map(drop),
+        2 if dims > batch || is_empty(sizes) => Err(Error::runtime(format!(
+            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but \
+             got:{sizes:?}"
+        ))),
+        3 if dims != single && dims != batch => {
+            Err(Error::runtime("non-empty 4D or 5D (batch mode) tensor expected for input"))
+        }
+        3 => match (dims - single..dims).find(|&dim| sizes[dim] == 0) {
+            Some(dim) => Err(Error::runtime(format!(
+                "avg_pool3d(): Expected input to have non-zero size for non-batch dimensions, but \
+                 input has sizes {sizes:?} with dimension {dim} being empty"
+            ))),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
 /// `torch.nn.functional.avg_pool1d`, `avg_pool2d` and `avg_pool3d`.
 ///
 /// # Errors
@@ -59,6 +93,7 @@ pub fn avg_pool(
         };
     }
     let name = format!("avg_pool{rank}d");
+    check_average(input, rank)?;
     check(
         input,
         &name,

@@ -144,6 +144,34 @@ pub(super) fn maxima(
     Ok((values.to_dtype(input.dtype())?.like_format_of(input)?, indices.like_format_of(input)?))
 }
 
+/// As [`check`], in PyTorch's words for maxima.
+fn check_maximum(input: &Tensor, name: &str, rank: usize, dtypes: fn(DType) -> bool) -> Result<()> {
+    let (dims, sizes) = (input.dim(), input.sizes());
+    let (single, batch) = (rank + 1, rank + 2);
+    let has_dims = dims == single || dims == batch;
+    if rank > 1 && !has_dims {
+        return Err(Error::runtime(format!(
+            "non-empty {single}D or {batch}D (batch mode) tensor expected for input"
+        )));
+    }
+    if rank == 3
+        && let Some(dim) = (dims - single..dims).find(|&dim| sizes[dim] == 0)
+    {
+        return Err(Error::runtime(format!(
+            "max_pool3d_with_indices_out_cpu_template(): Expected input to have non-zero size for \
+             non-batch dimensions, but input has sizes {sizes:?} with dimension {dim} being empty"
+        )));
+    }
+    if !has_dims || sizes[dims - single..].contains(&0) {
+        let name = if rank == 1 { "max_pool1d: " } else { "" };
+        return Err(Error::runtime(format!(
+            "{name}Expected {single}D or {batch}D (batch mode) tensor with optional 0 dim batch \
+             size for input, but got:{sizes:?}"
+        )));
+    }
+    check(input, name, rank, dtypes)
+}
+
 /// `torch.max_pool1d`, `max_pool2d` and `max_pool3d`, by the number of spatial dimensions.
 ///
 /// # Errors
@@ -153,7 +181,7 @@ pub fn max_pool(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Resul
         return through_integers(input, |whole| max_pool(whole, rank, options));
     }
     let name = format!("max_pool{rank}d");
-    check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
+    check_maximum(input, &name, rank, if rank == 1 { floats } else { numbers })?;
     if rank == 1 {
         check_row_padding(options)?;
     }
@@ -173,7 +201,7 @@ pub fn max_pool_with_indices(
     options: &PoolOptions<'_>,
 ) -> Result<(Tensor, Tensor)> {
     let name = format!("max_pool{rank}d");
-    check(input, &name, rank, if rank == 1 { floats } else { numbers })?;
+    check_maximum(input, &name, rank, if rank == 1 { floats } else { numbers })?;
     let (axes, sizes) = fixed(input, &name, rank, options)?;
     maxima(input, &name, rank, &axes, &sizes)
 }
@@ -184,7 +212,7 @@ pub fn max_pool_with_indices(
 /// Where the window does not fit.
 pub fn max_pool_sizes(input: &Tensor, rank: usize, options: &PoolOptions<'_>) -> Result<Dims> {
     let name = format!("max_pool{rank}d");
-    check(input, &name, rank, numbers)?;
+    check_maximum(input, &name, rank, numbers)?;
     Ok(fixed(input, &name, rank, options)?.1)
 }
 

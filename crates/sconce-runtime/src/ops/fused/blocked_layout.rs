@@ -20,8 +20,15 @@ type Result<T = IValue> = std::result::Result<T, Raise>;
 
 pub(crate) const TABLE: Table = &[
     // The last operand of conversions says what they are made for.
-    op("sconce::to_blocked", "-", |_, args| made(kernels::to_blocked(args.tensor(0)?)))
-        .steps(|operands| reason(operands.get(1))),
+    op("sconce::to_blocked", "-", |_, args| {
+        let (image, channels) = (args.tensor(0)?, args.int(1)?);
+        // A last block that is not full looks like one of fewer channels.
+        if image.sizes().get(1) != Some(&channels) {
+            return Err(unfit());
+        }
+        made(kernels::to_blocked(image))
+    })
+    .steps(|operands| reason(operands.get(2))),
     op("sconce::from_blocked", "-", |_, args| {
         let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
         if !args.bool(2)? {

@@ -137,7 +137,17 @@ fn own_dtype(list: &IValue) -> Result<DType> {
         Type::Int => DType::Int64,
         Type::Float => DType::Float32,
         Type::Complex => DType::Complex64,
-        _ => return Err(no_numbers()),
+        Type::Union(_) => {
+            return Err(Raise::message(format!(
+                "Add new condition, expected Float, Complex, Int, or Bool but got{ty}"
+            )));
+        }
+        ty => {
+            return Err(Raise::message(format!(
+                "Input must be of ints, floats, or bools, got {}",
+                ty.annotation()
+            )));
+        }
     })
 }
 

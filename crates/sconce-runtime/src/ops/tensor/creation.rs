@@ -53,8 +53,11 @@ pub(crate) const TABLE: Table = &[
     op("aten::arange", "start_step", |context, args| {
         args.plain_options(4, 5)?;
         let (start, end, step) = (args.scalar(0)?, args.scalar(1)?, args.scalar(2)?);
-        let count = (end.to_f64() - start.to_f64()) / step.to_f64();
-        context.budget().check_sizes(&[count.max(0.0) as i64])?;
+        // That a step is nothing is said before anything is counted.
+        if step.to_f64() != 0.0 {
+            let count = (end.to_f64() - start.to_f64()) / step.to_f64();
+            context.budget().check_sizes(&[count.max(0.0) as i64])?;
+        }
         made(kernels::arange(start, end, step, args.dtype(3)?))
     }),
     op("aten::linspace", "- Tensor_Tensor Tensor_Scalar Scalar_Tensor", |context, args| {

@@ -259,7 +259,7 @@ impl Layout<'_> {
             let at = self.o.graph.node(node);
             let (symbol, inputs) = (at.kind.symbol(), at.inputs());
             let other = match (symbol, inputs) {
-                ("sconce::to_blocked", &[picture]) => Some(self.o.producer(picture)),
+                ("sconce::to_blocked", &[picture, _]) => Some(self.o.producer(picture)),
                 ("sconce::from_blocked", _) => self.first_user(at.output()),
                 _ => continue,
             };

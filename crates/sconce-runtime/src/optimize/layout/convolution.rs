@@ -79,7 +79,8 @@ impl Layout<'_> {
             (_, Some(source)) if source.channels == in_channels => source.value,
             (_, Some(_)) => return Err(Unblocked::Channels),
             _ => {
-                let value = self.make("sconce::to_blocked", &[input], node);
+                let channels = self.o.insert_constant(&Constant::Int(in_channels), node);
+                let value = self.make("sconce::to_blocked", &[input, channels], node);
                 let blocked = Blocked { value, channels: in_channels, is_pixel: false };
                 self.blocked.insert(input, blocked);
                 value

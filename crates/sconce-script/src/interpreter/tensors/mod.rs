@@ -266,6 +266,9 @@ impl Interpreter<'_> {
         let is_data = args.len() == 1 && args.first().is_some_and(|arg| arg.as_int().is_none());
         match is_data {
             true => self.call_torch("torch.tensor", args, keywords),
+            false if args.is_empty() => {
+                self.call_torch("torch.empty", vec![Value::Int(0)], keywords)
+            }
             false => self.call_torch("torch.empty", args, keywords),
         }
     }
