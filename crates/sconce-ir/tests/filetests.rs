@@ -37,6 +37,7 @@ fn check(path: &Path) -> Result<(), String> {
         "peephole" => {
             passes::peephole(&mut graph, &Unit::new());
         }
+        "autocast" => passes::autocast(&mut graph).map_err(|error| error.to_string())?,
         "normalize_ops" => passes::normalize_ops(&mut graph),
         other => panic!("no pass {other}"),
     }

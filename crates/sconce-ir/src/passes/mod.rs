@@ -1,8 +1,10 @@
-//! Changes to graphs that keep what they compute, one a file, each PyTorch's of the same name.
+//! Changes to graphs that keep what they compute, one a file, each PyTorch's of the same name. [`autocast`] alone changes
+//! what is computed, as the program asks for.
 //!
 //! Every pass leaves a graph that [`verify`](crate::verify) accepts; debug builds check it.
 
 mod annotate_warns;
+mod autocast;
 mod canonicalize_modified_loops;
 mod canonicalize_outputs;
 mod constant_pooling;
@@ -20,6 +22,7 @@ mod peephole;
 use crate::Graph;
 
 pub use annotate_warns::annotate_warns;
+pub use autocast::{AutocastError, autocast, enters_autocast};
 pub use canonicalize_modified_loops::canonicalize_modified_loops;
 pub use canonicalize_outputs::canonicalize_outputs;
 pub use constant_pooling::constant_pooling;

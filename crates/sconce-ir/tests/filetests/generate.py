@@ -8,6 +8,7 @@ import pathlib
 import re
 
 import torch
+from torch import Tensor
 
 C = torch._C
 PASSES = {
@@ -16,6 +17,7 @@ PASSES = {
     "constant_propagation": C._jit_pass_constant_propagation_immutable_types,
     "lower_simple_tuples": C._jit_pass_lower_all_tuples,
     # Without what needs sizes, as where calls are inlined.
+    "autocast": C._jit_pass_autocast,
     "peephole": lambda graph: C._jit_pass_peephole(graph, True),
 }
 
@@ -737,6 +739,21 @@ graph(%x : Tensor, %y : Tensor, %c : bool):
     },
 }
 
+def regions(x: Tensor, y: Tensor, on: bool):
+    with torch.autocast("cpu", dtype=torch.float16):
+        z = torch.mm(x, x)
+        if on:
+            z = torch.nn.functional.log_softmax(z, 0) + y
+        with torch.autocast("cuda"):
+            z = torch.matmul(z.add_(1), z.sum(1))
+        with torch.autocast("cpu", enabled=False):
+            z = torch.mm(x, y) * z.exp()
+    return torch.mm(z, x)
+
+
+# Graphs that are easier written in Python, of passes that are done after calls are inlined.
+SCRIPTED = {"autocast": {"regions": regions}}
+
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|%[\w.]+')
 
 
@@ -758,6 +775,15 @@ def main():
         for case, text in cases.items():
             text = text.lstrip("\n")
             graph = C.parse_ir(text)
+            PASSES[name](graph)
+            out = f"# pass: {name}\n{text}# becomes\n{renumbered(str(graph))}"
+            (folder / f"{name}-{case}.ir").write_text(out)
+    for name, cases in SCRIPTED.items():
+        for case, function in cases.items():
+            graph = torch.jit.script(function).graph.copy()
+            C._jit_pass_inline(graph)
+            C._jit_pass_constant_propagation(graph)
+            text = renumbered(str(graph))
             PASSES[name](graph)
             out = f"# pass: {name}\n{text}# becomes\n{renumbered(str(graph))}"
             (folder / f"{name}-{case}.ir").write_text(out)

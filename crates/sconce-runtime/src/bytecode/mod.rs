@@ -1,5 +1,6 @@
 //! Register code: graphs are lowered to it once, and it is interpreted.
 
+mod autocast;
 pub(crate) mod code;
 pub(crate) mod interpreter;
 pub(crate) mod lower;

@@ -12,6 +12,7 @@ use sconce_ir::{ClassId, FunctionId, Graph, NamedRef, Type};
 use sconce_kernels::{Generator, Memory, take_choice};
 use sconce_torchscript::Module;
 
+use crate::bytecode::autocast::with_casts;
 use crate::bytecode::lower::{
     Code, Instruction, LoweringContext, Number, Operand, Register, Span, lower, slice,
 };
@@ -116,6 +117,7 @@ impl Machine {
         let constants = &self.constants;
         let code = self.module.with_program(|program| {
             let graph = program.graph(function)?;
+            let graph = with_casts(program, graph)?;
             let unit = program.unit();
             lower(unit.function(function).name(), &graph, &LoweringContext { unit, constants })
         })?;
