@@ -17,7 +17,7 @@ def to_float16(x: Tensor):
 def by_default(x: Tensor):
     with torch.autocast("cpu"):
         y = F.linear(x, x)
-        z = y.softmax(0)
+        z = F.relu(y)
         z = z + y
         z = torch.cat([z, x])
     return y, z

@@ -69,7 +69,10 @@ fn close(found: &Tensor, expected: &Tensor) {
     };
     for (found, expected) in numbers(found).into_iter().zip(numbers(expected)) {
         let near = (found - expected).abs() <= 1e-4 * expected.abs().max(1.0);
-        assert!(near || (found.is_nan() && expected.is_nan()), "{found}, expected {expected}");
+        assert!(
+            near || found == expected || (found.is_nan() && expected.is_nan()),
+            "{found}, expected {expected}"
+        );
     }
 }
 

@@ -184,6 +184,7 @@ const MORE_SPATIAL: &[(&str, usize)] = &[
     ("aten::upsample_nearest1d", 3),
     ("aten::upsample_linear1d", 3),
     ("aten::upsample_bicubic2d", 4),
+    ("aten::_upsample_nearest_exact2d", 4),
     ("aten::upsample_nearest3d", 5),
     ("aten::upsample_trilinear3d", 5),
 ];

@@ -494,6 +494,8 @@ def pictures(name):
     yield torch.randn(9, 9)
     if name not in ("residual", "inverted", "written"):
         yield torch.randn(3, 9, 9)
+    if name == "enlarged":
+        yield torch.randn(2, 3, 10, 12).to(memory_format=torch.channels_last)
 
 
 def main():

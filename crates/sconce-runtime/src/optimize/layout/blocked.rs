@@ -126,15 +126,15 @@ impl Layout<'_> {
         if POINTWISE.contains(&symbol) {
             return self.again(node, &[blocked], blocked);
         }
+        // Where channels lie last, it is not known of what follows whether they still do; and upsampling then looks at the
+        // sizes before the scale factors.
+        let in_order = self.o.fact(first).is_some_and(|fact| !fact.is_last);
         if POINTWISE_WITH_NUMBERS.contains(&symbol) {
-            let operands = at.inputs().iter().skip(1);
-            let is_number = |&value: &ValueId| {
-                matches!(self.o.graph.ty(value), Type::Int | Type::Float | Type::None)
+            let is_number = |value: &ValueId| {
+                matches!(self.o.graph.ty(*value), Type::Int | Type::Float | Type::None)
             };
-            return operands
-                .copied()
-                .all(|value| is_number(&value))
-                .then(|| self.again(node, &[blocked], blocked))?;
+            let fits = in_order && at.inputs().iter().skip(1).all(is_number);
+            return fits.then(|| self.again(node, &[blocked], blocked))?;
         }
         match symbol {
             "aten::max_pool2d" | "aten::avg_pool2d" => self.pool(node, blocked),
@@ -143,11 +143,19 @@ impl Layout<'_> {
             "aten::upsample_nearest2d"
             | "aten::_upsample_nearest_exact2d"
             | "aten::upsample_bilinear2d"
-            | "aten::upsample_bicubic2d" => self.upsample(node, blocked),
+            | "aten::upsample_bicubic2d"
+                if in_order =>
+            {
+                self.upsample(node, blocked)
+            }
             "aten::pad"
             | "aten::constant_pad_nd"
             | "aten::reflection_pad2d"
-            | "aten::replication_pad2d" => self.pad(node, blocked),
+            | "aten::replication_pad2d"
+                if in_order =>
+            {
+                self.pad(node, blocked)
+            }
             "aten::batch_norm" => self.batch_norm(node, blocked),
             "aten::slice" | "aten::narrow" => self.slice(node, blocked),
             _ => None,

@@ -9,10 +9,6 @@ impl Layout<'_> {
     pub(super) fn upsample(&mut self, node: NodeId, input: Blocked) -> Option<()> {
         let at = self.o.graph.node(node);
         let (symbol, mut inputs) = (at.kind.symbol().to_owned(), at.inputs().to_vec());
-        // With channels last PyTorch looks at the sizes before the scale factor.
-        if symbol == "aten::upsample_nearest2d" && self.o.fact(inputs[0])?.is_last {
-            return None;
-        }
         inputs[0] = input.value;
         let symbol = format!("sconce::{}_blocked", symbol.strip_prefix("aten::")?);
         let value = self.make(&symbol, &inputs, node);
