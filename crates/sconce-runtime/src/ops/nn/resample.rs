@@ -212,10 +212,22 @@ pub(in crate::ops) fn scaled_upsampling(
     }
     let spatial = input.get(2..).unwrap_or_default();
     let length = if by_size { args.ints(1)?.len() } else { args.floats(last)?.len() };
-    if length != spatial.len() || length != rank {
+    if !by_size && length != spatial.len() {
+        return Err(Raise::message(
+            "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be true, but \
+             got false.  (Could this error message be improved?  If so, please report an enhancement \
+             request to PyTorch.)",
+        ));
+    }
+    if length != rank {
+        return Err(Raise::message(format!(
+            "It is expected output_size equals to {rank}, but got size {length}"
+        )));
+    }
+    if spatial.len() != rank {
         return Err(Raise::message(format!(
             "It is expected input_size equals to {}, but got size {}",
-            length + 2,
+            rank + 2,
             input.len()
         )));
     }
