@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_panic_is_not_the_next_caller_s() {
         // Where helper and caller panic both, the caller unwinds with its own panic.
-        for _ in 0..100 {
+        for _ in 0..ROUNDS.div_ceil(2) {
             let begun = AtomicUsize::new(0);
             let job = || {
                 begun.fetch_add(1, Ordering::Relaxed);
