@@ -262,6 +262,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(
+        miri,
+        ignore = "Miri aligns no more than a type asks for, and such weights are copied when they are read"
+    )]
     fn weights_count_when_they_are_copied_to_be_written() {
         let memory = Memory::new(Some(10));
         let _entered = memory.enter();
