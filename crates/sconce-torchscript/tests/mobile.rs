@@ -191,3 +191,26 @@ fn broken_modules_of_bytecode_are_refused() {
         }
     }
 }
+
+/// What a module saves goes through source; a class with `__setstate__` keeps no names of its attributes.
+#[test]
+fn modules_of_bytecode_are_saved_as_source_that_loads_or_refused() {
+    let mut refused = Vec::new();
+    for entry in fs::read_dir("../sconce-runtime/tests/programs/bytecode").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "ptl") {
+            continue;
+        }
+        let module = load(&path).unwrap();
+        match SaveOptions::new().save_to(&module, Vec::new()) {
+            Ok(saved) => {
+                let source = Source::from_vec("saved.pt", saved);
+                LoadOptions::new().read(source).unwrap();
+            }
+            Err(error) => refused.push((path.file_name().unwrap().to_owned(), error.to_string())),
+        }
+    }
+    let [(file, error)] = refused.as_slice() else { panic!("{refused:?}") };
+    assert_eq!(file, "quantized.ptl");
+    assert!(error.contains("has no name that source can set"), "{error}");
+}

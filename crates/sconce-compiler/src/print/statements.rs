@@ -6,6 +6,7 @@ use sconce_ir::{
     Attribute, BlockId, Constant, Graph, Kind, MAX_BLOCK_DEPTH, Node, NodeId, Prim, Type, ValueId,
 };
 
+use super::names::is_identifier;
 use super::scope::Scope;
 use crate::{Error, nesting};
 
@@ -201,6 +202,13 @@ impl Scope<'_, '_, '_> {
         let (&[object, value], Some(name)) = (node.inputs(), node.str_attribute("name")) else {
             return Err(self.malformed(node));
         };
+        if self.session.importable && !is_identifier(name) {
+            let message = format!(
+                "the attribute '{name}' has no name that source can set: modules of bytecode do not \
+                 keep the names of such a class's attributes, and cannot be saved as source"
+            );
+            return Err(Error::at_node(node, message));
+        }
         self.printer.indent();
         self.put_value(object)?;
         self.printer.put(&format!(".{name} = "));
