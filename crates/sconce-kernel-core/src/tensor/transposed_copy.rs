@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn permuted_elements_are_copied_each_to_its_place() {
-        for sizes in [[1i64, 16, 16], [2, 16, 40], [3, 33, 17], [5, 15, 64], [16, 2, 32]] {
+        let all = [[1i64, 16, 16], [2, 16, 40], [3, 33, 17], [5, 15, 64], [16, 2, 32]];
+        // Miri takes minutes for all.
+        for sizes in all.into_iter().take(if cfg!(miri) { 1 } else { 5 }) {
             let numbers: Vec<i32> = (0..sizes.iter().product::<i64>() as i32).collect();
             let tensor = Tensor::from_slice(&numbers, &sizes).unwrap();
             for order in [[0, 2, 1], [2, 1, 0], [1, 0, 2], [2, 0, 1], [1, 2, 0]] {
