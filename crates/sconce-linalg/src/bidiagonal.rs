@@ -161,6 +161,9 @@ impl Bands {
         let (ut, vt) = (Matrix::identity(n, n), Matrix::identity(n, n));
         let mut iteration = Iteration { d, e, ut, vt, precision, thresh: 0.0 };
         iteration.run()?;
+        // `lasdq` sorts once more, from the least, and `bdsdc` back: it decides which of equal values comes first.
+        iteration.sort_by(|value, chosen| value < chosen);
+        iteration.sort_by(|value, chosen| value > chosen);
         let Iteration { d, ut, vt, .. } = iteration;
         if turned.is_empty() {
             return Some((ut, vt, d));
@@ -428,10 +431,29 @@ impl Iteration {
                     least = j;
                 }
             }
-            self.d.swap(least, end);
-            self.vt.swap_rows(least, end);
-            self.ut.swap_rows(least, end);
+            self.swap(least, end);
         }
+    }
+
+    /// Sorts by selection: the first value that comes before all others is put in front, and so on.
+    fn sort_by(&mut self, comes_before: impl Fn(f64, f64) -> bool) {
+        let n = self.d.len();
+        for start in 0..n {
+            let mut chosen = start;
+            for at in start + 1..n {
+                if comes_before(self.d[at], self.d[chosen]) {
+                    chosen = at;
+                }
+            }
+            self.swap(start, chosen);
+        }
+    }
+
+    /// Swaps two values and their vectors.
+    fn swap(&mut self, a: usize, b: usize) {
+        self.d.swap(a, b);
+        self.vt.swap_rows(a, b);
+        self.ut.swap_rows(a, b);
     }
 }
 

@@ -635,6 +635,26 @@ mod tests {
     }
 
     #[test]
+    fn vectors_of_equal_values_have_the_order_of_pytorch() {
+        // The row in which each column of U has its number.
+        let diagonals: [(&[f64], &[usize]); 4] = [
+            (&[1.0, 1.0, 1.0, 0.0, 0.0], &[2, 0, 1, 4, 3]),
+            (&[1.0, 1.0, 0.0], &[1, 0, 2]),
+            (&[-2.0, 2.0, 0.0, 2.0], &[1, 3, 0, 2]),
+            (&[3.0, 0.0, 0.0], &[0, 2, 1]),
+        ];
+        for (diagonal, rows) in diagonals {
+            let n = diagonal.len();
+            let at = |i: usize| if i % (n + 1) == 0 { diagonal[i / n] } else { 0.0 };
+            let data: Vec<f64> = (0..n * n).map(at).collect();
+            let a = Tensor::from_slice(&data, &[n as i64, n as i64]).unwrap();
+            let u: Vec<f64> = svd(&a, true).unwrap()[0].to_vec().unwrap();
+            let is_set = |column: usize| (0..n).find(|row| u[row * n + column] != 0.0).unwrap();
+            assert_eq!((0..n).map(is_set).collect::<Vec<_>>(), rows, "{diagonal:?}");
+        }
+    }
+
+    #[test]
     fn factors_give_the_matrix_again() {
         // Sides on both sides of where matrices are divided.
         for (m, n) in
