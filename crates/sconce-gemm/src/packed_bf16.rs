@@ -242,7 +242,7 @@ fn widen_pairs(pairs: &[bf16], lines: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panel::tests::numbers;
+    use crate::panel::tests::{assert_products, assert_same_on_threads, numbers};
 
     fn product(
         by_pairs: bool,
@@ -260,34 +260,14 @@ mod tests {
 
     #[test]
     fn products_are_those_of_rounded_numbers_with_and_without_the_instructions() {
-        let sizes = [
-            [1, 1, 1],
-            [1, 33, 70],
-            [2, 7, 32],
-            [15, 300, 45],
-            [33, 1030, 300],
-            [300, 65, 33],
-            [5, 0, 7],
-            [1, 0, 3],
-        ];
-        for sizes @ [m, k, n] in sizes {
-            let (x, w) = (numbers(m * k, 1), numbers(n * k, 2));
-            let bias = numbers(n, 3);
-            let rounded = |x: f32| f64::from(bf16::from_f32(x).to_f32());
-            for by_pairs in [false, has_instructions()] {
-                for bias in [None, Some(&*bias)] {
-                    let found = product(by_pairs, sizes, &x, &w, bias);
-                    for (at, &found) in found.iter().enumerate() {
-                        let (row, column) = (at / n, at % n);
-                        let products =
-                            (0..k).map(|i| rounded(x[row * k + i]) * rounded(w[column * k + i]));
-                        let exact = products.sum::<f64>()
-                            + bias.map_or(0.0, |bias| f64::from(bias[column]));
-                        let error = (f64::from(found) - exact).abs();
-                        assert!(error < 1e-6 * (k as f64 + 4.0), "{sizes:?} {at}: {found} {exact}");
-                    }
-                }
-            }
+        let rounded = |row: &[f32]| -> Vec<f64> {
+            row.iter().map(|&x| f64::from(bf16::from_f32(x).to_f32())).collect()
+        };
+        for by_pairs in [false, has_instructions()] {
+            let found = |sizes, x: &[f32], w: &[f32], bias: Option<&[f32]>| {
+                product(by_pairs, sizes, x, w, bias)
+            };
+            assert_products(&found, [&rounded, &rounded]);
         }
     }
 
@@ -307,14 +287,6 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_changes_no_bit() {
-        let in_pool = |threads, sizes: [usize; 3]| {
-            let [m, k, n] = sizes;
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let (x, w) = (numbers(m * k, 1), numbers(n * k, 2));
-            pool.install(|| product(has_instructions(), sizes, &x, &w, None))
-        };
-        for sizes in [[1, 700, 2000], [70, 600, 500], [600, 128, 100]] {
-            assert_eq!(in_pool(1, sizes), in_pool(3, sizes), "{sizes:?}");
-        }
+        assert_same_on_threads(&|sizes, x, w, bias| product(has_instructions(), sizes, x, w, bias));
     }
 }

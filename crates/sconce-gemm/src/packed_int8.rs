@@ -174,7 +174,7 @@ fn widen(lines: &[i8], scales: &[f32; PANEL], to: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panel::tests::numbers;
+    use crate::panel::tests::{assert_products, assert_same_on_threads};
 
     fn product([m, k, n]: [usize; 3], x: &[f32], w: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
         let mut packed = vec![1i8; n.div_ceil(PANEL) * lines(k) * PANEL];
@@ -186,37 +186,15 @@ mod tests {
 
     #[test]
     fn products_are_those_of_quantized_weights() {
-        let sizes = [
-            [1, 1, 1],
-            [1, 33, 70],
-            [2, 64, 32],
-            [15, 300, 45],
-            [300, 65, 33],
-            [5, 0, 7],
-            [1, 0, 3],
-        ];
-        for sizes @ [m, k, n] in sizes {
-            let (x, w, bias) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
-            let quantized: Vec<f64> = w
-                .chunks(k.max(1))
-                .flat_map(|row| row.chunks(GROUP))
-                .flat_map(|group| {
-                    let scale = group.iter().fold(0f32, |most, x| most.max(x.abs())) / 127.0;
-                    group.iter().map(move |x| f64::from((x / scale).round_ties_even() * scale))
-                })
-                .collect();
-            for bias in [None, Some(&*bias)] {
-                for (at, found) in product(sizes, &x, &w, bias).into_iter().enumerate() {
-                    let (row, column) = (at / n, at % n);
-                    let products =
-                        (0..k).map(|i| f64::from(x[row * k + i]) * quantized[column * k + i]);
-                    let begin = bias.map_or(0.0, |bias| f64::from(bias[column]));
-                    let exact = products.sum::<f64>() + begin;
-                    let error = (f64::from(found) - exact).abs();
-                    assert!(error < 1e-6 * (k as f64 + 4.0), "{sizes:?} {at}: {found} {exact}");
-                }
-            }
-        }
+        let quantized = |row: &[f32]| -> Vec<f64> {
+            let groups = row.chunks(GROUP).flat_map(|group| {
+                let scale = group.iter().fold(0f32, |most, x| most.max(x.abs())) / 127.0;
+                group.iter().map(move |x| f64::from((x / scale).round_ties_even() * scale))
+            });
+            groups.collect()
+        };
+        let as_they_are = |row: &[f32]| row.iter().map(|&x| f64::from(x)).collect();
+        assert_products(&product, [&as_they_are, &quantized]);
     }
 
     #[test]
@@ -233,14 +211,6 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_changes_no_bit() {
-        let in_pool = |threads, sizes: [usize; 3]| {
-            let [m, k, n] = sizes;
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let (x, w) = (numbers(m * k, 1), numbers(n * k, 2));
-            pool.install(|| product(sizes, &x, &w, None))
-        };
-        for sizes in [[1, 700, 2000], [70, 600, 500]] {
-            assert_eq!(in_pool(1, sizes), in_pool(3, sizes), "{sizes:?}");
-        }
+        assert_same_on_threads(&product);
     }
 }

@@ -80,6 +80,9 @@ pub const TILE_ROWS: usize = 14;
 
 #[cfg(test)]
 pub(crate) mod tests {
+    /// A product under test: of rows, weights and a bias, for numbers of rows, of their elements and of results.
+    type Product<'a> = &'a (dyn Fn([usize; 3], &[f32], &[f32], Option<&[f32]>) -> Vec<f32> + Sync);
+
     /// Some numbers from -1 to 1.
     pub(crate) fn numbers(len: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
@@ -88,5 +91,51 @@ pub(crate) mod tests {
             (state >> 8) as f32 / (1 << 23) as f32 - 1.0
         };
         std::iter::repeat_with(next).take(len).collect()
+    }
+
+    /// Compares products of many sizes with those in double precision of what a kernel makes of its operands: `kept`
+    /// gives it for rows of so many numbers, first of the rows and then of the weights.
+    pub(crate) fn assert_products(product: Product<'_>, kept: [&dyn Fn(&[f32]) -> Vec<f64>; 2]) {
+        let sizes = [
+            [1, 1, 1],
+            [1, 33, 70],
+            [2, 7, 32],
+            [2, 64, 32],
+            [15, 300, 45],
+            [33, 1030, 300],
+            [300, 65, 33],
+            [5, 0, 7],
+            [1, 0, 3],
+        ];
+        for sizes @ [m, k, n] in sizes {
+            let (x, w, bias) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
+            let [rows, weights] =
+                [(&x, kept[0]), (&w, kept[1])].map(|(numbers, kept)| -> Vec<f64> {
+                    numbers.chunks(k.max(1)).flat_map(kept).collect()
+                });
+            for bias in [None, Some(&*bias)] {
+                for (at, found) in product(sizes, &x, &w, bias).into_iter().enumerate() {
+                    let (row, column) = (at / n, at % n);
+                    let products = (0..k).map(|i| rows[row * k + i] * weights[column * k + i]);
+                    let begin = bias.map_or(0.0, |bias| f64::from(bias[column]));
+                    let exact = products.sum::<f64>() + begin;
+                    let error = (f64::from(found) - exact).abs();
+                    assert!(error < 1e-6 * (k as f64 + 4.0), "{sizes:?} {at}: {found} {exact}");
+                }
+            }
+        }
+    }
+
+    /// One thread and three give the same bits.
+    pub(crate) fn assert_same_on_threads(product: Product<'_>) {
+        let in_pool = |threads, sizes: [usize; 3]| {
+            let [m, k, n] = sizes;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (x, w) = (numbers(m * k, 1), numbers(n * k, 2));
+            pool.install(|| product(sizes, &x, &w, None))
+        };
+        for sizes in [[1, 700, 2000], [70, 600, 500], [600, 128, 100]] {
+            assert_eq!(in_pool(1, sizes), in_pool(3, sizes), "{sizes:?}");
+        }
     }
 }

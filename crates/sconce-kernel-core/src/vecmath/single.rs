@@ -369,7 +369,8 @@ mod tests {
 
     #[test]
     fn gelu_is_near_the_true_value() {
-        for i in -120_000..=120_000 {
+        const EACH: usize = if cfg!(miri) { 1009 } else { 1 };
+        for i in (-120_000..=120_000).step_by(EACH) {
             let x = i as f32 * 1e-4;
             let exact = f64::from(x) * 0.5 * libm::erfc(-f64::from(x) / 2f64.sqrt());
             let off = (f64::from(gelu(x)) - exact).abs();
