@@ -50,6 +50,12 @@ impl Bytes {
         if !self.source.is_own() { Bytes::from(self.to_vec()) } else { self.clone() }
     }
 
+    /// Lets go of the memory that the pages of a mapped file take which hold these bytes, as [`Source::release`] does
+    /// for the whole file.
+    pub fn release(&self) {
+        self.source.release_part(self.start..self.start + self.len);
+    }
+
     /// The source that these bytes belong to; of a store, one of what was read.
     pub fn source(&self) -> &Source {
         &self.source

@@ -3,8 +3,7 @@
 
 use std::fs::File;
 use std::io;
-
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use memmap2::{Mmap, MmapOptions, MmapRaw};
 
@@ -66,8 +65,9 @@ pub(crate) fn map(file: &File, mode: MapMode) -> io::Result<Map> {
     }
 }
 
-/// Lets go of all pages that are in memory. They stay readable: touching one reads it again.
-pub(crate) fn release(map: &Map) {
+/// Lets go of the pages of a part that are in memory, with those that it shares with its neighbours. They stay
+/// readable: touching one reads it again.
+pub(crate) fn release(map: &Map, part: Range<usize>) {
     // What was written to a map of the other kind is in those pages alone.
     let Map::ReadOnly(map) = map else { return };
     #[cfg(unix)]
@@ -76,8 +76,9 @@ pub(crate) fn release(map: &Map) {
     // afterwards are the file's bytes, as before. That another process may have changed those in
     // between is nothing new, see `map`.
     unsafe {
-        let _ = map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed);
+        let advice = memmap2::UncheckedAdvice::DontNeed;
+        let _ = map.unchecked_advise_range(advice, part.start, part.len());
     }
     #[cfg(not(unix))]
-    let _ = map;
+    let _ = (map, part);
 }

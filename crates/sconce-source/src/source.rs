@@ -230,7 +230,13 @@ impl Source {
     /// them reads the file again. Does nothing for a buffer. See [`StreamReader`](crate::StreamReader).
     pub fn release(&self) {
         if let Backing::Mapped(map) = &self.0.backing {
-            map::release(map);
+            map::release(map, 0..map.len());
+        }
+    }
+
+    pub(crate) fn release_part(&self, part: Range<usize>) {
+        if let Backing::Mapped(map) = &self.0.backing {
+            map::release(map, part);
         }
     }
 
@@ -354,6 +360,31 @@ mod tests {
         assert_eq!(Source::read("-", &b"abc"[..], &limits).unwrap().len(), 3);
         let error = Source::read("-", &b"abcd"[..], &limits).unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Limit);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn pages_that_are_let_go_take_no_memory_and_are_read_again() {
+        const LEN: usize = 1 << 20;
+        let path = std::env::temp_dir().join(format!("sconce-release-{}", std::process::id()));
+        fs::write(&path, vec![7; LEN]).unwrap();
+        let source = Source::open(&path).unwrap();
+        let bytes = source.slice(0..LEN as u64).unwrap().unwrap();
+        // Kilobytes of the map that are in memory.
+        let resident = || -> usize {
+            let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+            let of_file = maps.lines().skip_while(|line| !line.ends_with(path.to_str().unwrap()));
+            let line = of_file.clone().find(|line| line.starts_with("Rss:")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse().unwrap()
+        };
+        assert!(bytes.iter().all(|&byte| byte == 7));
+        assert_eq!(resident(), LEN >> 10);
+        bytes.slice(LEN / 4..LEN / 2).unwrap().release();
+        assert_eq!(resident(), (LEN >> 10) * 3 / 4);
+        source.release();
+        assert_eq!(resident(), 0);
+        assert!(bytes.iter().all(|&byte| byte == 7));
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

@@ -191,6 +191,16 @@ impl Storage {
         }
     }
 
+    /// Lets go of the memory that the bytes take in pages of a mapped file: touching them reads the file again. Does
+    /// nothing where they are not a file's.
+    pub fn release(&self) {
+        let content = &self.0.content;
+        match (content.ready.get(), &content.origin) {
+            (Some(Ok(bytes)), _) | (None, Origin::Bytes(bytes)) => bytes.release(),
+            _ => {}
+        }
+    }
+
     /// Reads the bytes to see that they can be read. Keeps nothing, and converts nothing.
     ///
     /// # Errors

@@ -149,6 +149,15 @@ impl Storage {
         }
     }
 
+    /// Lets go of the memory that its bytes take in pages of a mapped file: [`sconce_tensor::Storage::release`].
+    pub fn release(&self) {
+        if let Ok(buffer) = self.0.buffer.try_borrow()
+            && let Buffer::Shared(storage) = &*buffer
+        {
+            storage.release();
+        }
+    }
+
     /// Its size.
     #[inline]
     pub fn nbytes(&self) -> usize {
