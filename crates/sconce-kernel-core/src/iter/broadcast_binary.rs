@@ -4,13 +4,22 @@
 //! through pointers. Only the loops over rows are compiled for each function.
 
 use crate::iter::permutation::Permutation;
-use crate::layout::shape::{broadcast, expanded_strides};
+use crate::layout::shape::{broadcast, expanded_strides, is_contiguous};
 use crate::layout::strided_iter::{self, Strided};
 use crate::parallel::{grain, partition};
 use crate::simd::dispatch::dispatch_for;
 use crate::simd::map_slice::map_slice;
 use crate::vecmath::float_element::FloatElement;
-use crate::{PodElement, Result, Tensor};
+use crate::{Dims, PodElement, Result, Tensor};
+
+/// Elements of rows that are short: a kernel's call takes longer than they do.
+const SHORT_ROW: i64 = 16;
+
+/// Elements between those of a row of which each is in a cache line of its own.
+const FAR: i64 = 16;
+
+/// Elements of a result from which operands are brought into its order of memory rather than read in short rows.
+const REORDERED: i64 = 1 << 12;
 
 /// Applies `f` to broadcast pairs, on several threads where rows are long.
 pub fn zip<T: PodElement, U: PodElement>(
@@ -45,6 +54,26 @@ pub fn zip_parallel<T: PodElement, U: PodElement>(
         }
     }
     let result = Tensor::for_overwrite(&sizes, U::DTYPE)?;
+    let mut copies = [None, None];
+    if result.numel() >= REORDERED {
+        let all = [result.strides(), &a_strides, &b_strides];
+        let (merged, steps) = strided_iter::merge(&sizes, all);
+        let is_short = merged.last().is_some_and(|&row| row < SHORT_ROW);
+        let is_far = steps.map(|steps| steps.last().is_some_and(|&step| step >= FAR));
+        let operands = [(a, &mut a_strides), (b, &mut b_strides)];
+        for (((operand, strides), copy), &is_far) in
+            operands.into_iter().zip(&mut copies).zip(&is_far[1..])
+        {
+            if (is_short || is_far) && !strides.contains(&0) && !is_contiguous(&sizes, strides) {
+                *copy = Some(match &permutation {
+                    Some(permutation) => permutation.permute(operand)?.contiguous()?,
+                    None => operand.contiguous()?,
+                });
+                *strides = Dims::from_slice(result.strides());
+            }
+        }
+    }
+    let [a, b] = [(a, &copies[0]), (b, &copies[1])].map(|(a, copy)| copy.as_ref().unwrap_or(a));
     let (xs, ys) = (a.storage().read::<T>()?, b.storage().read::<T>()?);
     let mut out = result.write::<U>()?;
     let strides = [result.strides(), &a_strides, &b_strides];
@@ -169,6 +198,27 @@ pub fn row_with_fallback<T: FloatElement>(
             for (i, out) in out.iter_mut().enumerate().filter(|(_, out)| out.is_not_a_number()) {
                 *out = exact(xs[i * x_step], ys[i * y_step]);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_in_different_orders_of_memory_give_the_same_numbers() {
+        let numbers: Vec<f32> = (0..4 * 48 * 33).map(|i| i as f32).collect();
+        let a = Tensor::from_slice(&numbers, &[4, 48, 33]).unwrap();
+        for order in [[0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0]] {
+            let sizes = order.map(|dim| a.sizes()[dim as usize]);
+            let (a, b) =
+                (a.permute(&order).unwrap(), Tensor::from_slice(&numbers, &sizes).unwrap());
+            let found = zip::<f32, f32>(&a, &b, |x, y| x - 3.0 * y).unwrap();
+            let (x, y) = (a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
+            let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x - 3.0 * y).collect();
+            assert_eq!(found.to_vec::<f32>().unwrap(), expected, "{order:?}");
+            assert_eq!(found.strides(), a.strides(), "{order:?}");
         }
     }
 }
