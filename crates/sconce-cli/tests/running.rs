@@ -267,6 +267,22 @@ fn times_and_parts_of_a_call() {
 }
 
 #[test]
+fn newer_vector_instructions_are_left_alone() {
+    let bench = ["bench", SHAPES, "--shape", "1x3x32x32", "--runs", "1", "--warmup", "0"];
+    let level = |arguments: &[&str]| {
+        json(&[&bench[..], &["--json"], arguments].concat())["vector_instructions"].clone()
+    };
+    let best = level(&[]);
+    assert_eq!(level(&["--vector-instructions", best.as_str().unwrap()]), best);
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(level(&["--vector-instructions", "sse2"]), "SSE2");
+    }
+    let refused = run(&[&bench[..], &["--vector-instructions", "altivec"]].concat());
+    assert_eq!(refused.code, 3);
+    assert!(refused.err.contains("this CPU has no 'altivec'; it has "), "{}", refused.err);
+}
+
+#[test]
 fn programs_are_measured_side_by_side() {
     let bench =
         ["bench", SHAPES, "--compare", SHAPES_EXPORTED, "--shape", "1x3x32x32", "--runs", "3"];

@@ -10,6 +10,8 @@
 //!
 //! Architecture invariant: nothing here knows of graphs, values or schemas; nothing reads a file.
 
+use sconce_kernel_core::simd::dispatch;
+
 mod elementwise;
 mod fused_pointwise;
 mod indexing;
@@ -70,9 +72,9 @@ pub use nn::attention::multi_head::{
 };
 pub use nn::conv::blocked::{
     Activation, BlockedConv, ChannelRun, adaptive_avg_pool2d_blocked, affine_blocked,
-    avg_pool2d_blocked, cat_blocked, conv_blocked, from_blocked, gate_blocked, max_pool2d_blocked,
-    mean_blocked, pack_bias, pack_weight, select_blocked, silu_in_place, to_blocked,
-    upsample_blocked,
+    avg_pool2d_blocked, cat_blocked, conv_blocked, from_blocked, gate_blocked, group_norm_blocked,
+    max_pool2d_blocked, mean_blocked, pack_bias, pack_weight, select_blocked, silu_in_place,
+    to_blocked, upsample_blocked,
 };
 pub use nn::conv::convolution::{ConvOptions, conv, conv_same};
 pub use nn::conv::im2col::{PatchOptions, col2im, im2col};
@@ -199,5 +201,27 @@ pub use torchvision::rotated_boxes::box_iou_rotated;
 
 /// The name of the vector instructions that kernels use on this CPU: `AVX-512`.
 pub fn vector_instructions() -> &'static str {
-    sconce_kernel_core::simd::dispatch::best().name()
+    dispatch::best().name()
+}
+
+/// Lets kernels of this process use no newer vector instructions than those of a name that
+/// [`vector_instructions`] gives on some CPU (`SSE2`, `AVX2`, `AVX-512`; `NEON` or `none`), in whatever case: to measure
+/// and to try what older CPUs do. To be called before anything is computed.
+///
+/// # Errors
+/// Where the CPU lacks them, the name is of no level, or kernels have used others already.
+pub fn limit_vector_instructions(name: &str) -> Result<()> {
+    let levels = dispatch::Level::of_cpu();
+    let Some(&level) = levels.iter().find(|level| level.name().eq_ignore_ascii_case(name)) else {
+        let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
+        let names = names.join(", ");
+        return Err(Error::runtime(format!("this CPU has no '{name}'; it has {names}")));
+    };
+    if dispatch::limit(level) {
+        return Ok(());
+    }
+    let used = vector_instructions();
+    Err(Error::runtime(format!(
+        "vector instructions cannot be limited to {name} any more: {used} has been used"
+    )))
 }

@@ -39,8 +39,9 @@ pub use program::to_objects::{to_object, to_object_as};
 pub use sconce_ir::operators::RegisterError;
 pub use sconce_kernels::Error as TensorError;
 pub use sconce_kernels::{
-    CountingAllocator, Generator, Precision, Tensor, lift_ceiling, normal_in_place, num_threads,
-    set_ceiling, set_num_threads, size_text, uniform_in_place, vector_instructions,
+    CountingAllocator, Generator, Precision, Tensor, lift_ceiling, limit_vector_instructions,
+    normal_in_place, num_threads, set_ceiling, set_num_threads, size_text, uniform_in_place,
+    vector_instructions,
 };
 pub use session::Session;
 pub use session_handle::{Away, SessionHandle};

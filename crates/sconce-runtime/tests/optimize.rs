@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 27] = [
+const NETWORKS: [&str; 29] = [
     "residual",
     "inverted",
     "written",
@@ -41,6 +41,8 @@ const NETWORKS: [&str; 27] = [
     "heads",
     "branches",
     "unrolled",
+    "ghosts",
+    "rows",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -180,6 +182,25 @@ fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
             assert_eq!(calls(&session, gone), 0, "{name}: {gone}");
         }
     }
+}
+
+#[test]
+fn sums_scales_and_normalised_rows_are_part_of_the_layers_before() {
+    let mut ghosts = session("ghosts", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    ghosts.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&ghosts, "sconce::conv_blocked"), 7);
+    assert_eq!(calls(&ghosts, "sconce::group_norm_blocked"), 1);
+    for gone in ["aten::_convolution", "sconce::conv2d", "aten::avg_pool2d", "aten::group_norm"] {
+        assert_eq!(calls(&ghosts, gone), 0, "{gone}");
+    }
+    // The one whose whole is given: others see it.
+    assert_eq!(calls(&ghosts, "aten::add_.Tensor") + calls(&ghosts, "aten::mul_.Tensor"), 2);
+    let mut rows = session("rows", true);
+    let input = Tensor::zeros(&[2, 3, 12], sconce_kernels::DType::Float32).unwrap();
+    rows.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&rows, "aten::batch_norm"), 1);
+    assert_eq!(calls(&rows, "aten::mul.Tensor"), 0);
 }
 
 #[test]

@@ -108,8 +108,9 @@ pub use sconce_runtime::{
     Missing, Model, Need, Nested, Object, OperatorArgs, OperatorError, Options, Plain, Poll,
     Precision, ProfileEntry, RegisterError, Registry, Session, SessionHandle, Shared, Silent, Sink,
     Tensor as RunTensor, TensorError, Text, Tuple, arguments, from_object, lift_ceiling,
-    memory_left, needs, needs_of, normal_in_place, num_threads, set_ceiling, set_num_threads,
-    size_text, to_object, to_object_as, uniform_in_place, vector_instructions,
+    limit_vector_instructions, memory_left, needs, needs_of, normal_in_place, num_threads,
+    set_ceiling, set_num_threads, size_text, to_object, to_object_as, uniform_in_place,
+    vector_instructions,
 };
 
 use crate::export_program::{Archive, Program};

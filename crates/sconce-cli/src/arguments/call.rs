@@ -99,6 +99,9 @@ pub struct BudgetOptions {
     /// Threads for large operators (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// Use no newer vector instructions than these: SSE2, AVX2, AVX-512 (default: the best that the CPU has)
+    #[arg(long, value_name = "LEVEL")]
+    pub vector_instructions: Option<String>,
     /// What it must not pass.
     #[command(flatten)]
     pub limits: LimitOptions,

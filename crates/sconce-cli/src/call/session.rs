@@ -1,6 +1,9 @@
 //! The flags of the verbs that run programs, and what they stand for.
 
-use sconce::run::{Error, Generator, Limits, Missing, Need, Options, Precision, Session, Sink};
+use sconce::run::{
+    Error, Generator, Limits, Missing, Need, Options, Precision, Session, Sink,
+    limit_vector_instructions,
+};
 
 use crate::arguments::call::{BudgetOptions, Call, LIMITS_HELP, PrecisionChoice};
 use crate::call::callable::{Callable, Default};
@@ -66,8 +69,12 @@ impl BudgetOptions {
         self.seed.map_or_else(Generator::default, Generator::new)
     }
 
-    /// Sets the number of threads for the whole process.
-    pub fn set_threads(&self) -> Result<(), Failure> {
+    /// Sets what holds for the whole process: vector instructions and the number of threads.
+    pub fn set_up_process(&self) -> Result<(), Failure> {
+        if let Some(level) = &self.vector_instructions {
+            limit_vector_instructions(level)
+                .map_err(|error| Failure::usage(format!("--vector-instructions: {error}")))?;
+        }
         let Some(threads) = self.threads else { return Ok(()) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().map_err(|error| Failure::unreadable(error.to_string()))

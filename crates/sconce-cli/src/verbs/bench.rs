@@ -90,7 +90,7 @@ struct Document<'a> {
 pub fn run(args: &BenchArgs, out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.archive.file);
     let (load, call) = (&args.archive.load, &args.call);
-    call.budget.set_threads()?;
+    call.budget.set_up_process()?;
     let arguments = input::read_one(call, load, say)?;
     if !args.compare.is_empty() {
         return side_by_side(args, &arguments, out, say);

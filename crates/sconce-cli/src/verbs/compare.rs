@@ -87,7 +87,7 @@ struct Row {
 pub fn run(args: &CompareArgs, out: &mut Out, say: Say) -> Verdict {
     let file = open::name(&args.archive.file);
     let (load, call) = (&args.archive.load, &args.call);
-    call.budget.set_threads()?;
+    call.budget.set_up_process()?;
     let arguments = input::read_one(call, load, say)?;
     let saved = args.expect.as_ref().map(|expect| open::file(expect, load, say)).transpose()?;
     let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;

@@ -66,7 +66,7 @@ pub fn run(args: &RunArgs, out: &mut Out, say: Say) -> Verdict {
     if let Some(path) = &options.output {
         format(path)?;
     }
-    call.budget.set_threads()?;
+    call.budget.set_up_process()?;
     let labels = options.labels.as_deref().map(|labels| input::lines(labels, load)).transpose()?;
     let calls = input::read(call, load, say)?;
     let callable = python::runnable(&args.archive, &args.python, &call.budget.limits, say)?;

@@ -11,6 +11,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use crate::{DType, Element};
 
@@ -68,9 +69,18 @@ impl Level {
         }
     }
 
-    /// Those that this CPU has: tests compare them.
+    /// Those that are used on this CPU: tests compare them.
     pub fn all() -> Vec<Level> {
-        match best() {
+        Level::up_to(best())
+    }
+
+    /// Those that this CPU has, used or not.
+    pub fn of_cpu() -> Vec<Level> {
+        Level::up_to(of_this_cpu())
+    }
+
+    fn up_to(best: Level) -> Vec<Level> {
+        match best {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => vec![Level::Baseline, Level::Avx2, Level::Avx512],
             Level::Baseline => vec![Level::Baseline],
@@ -79,35 +89,43 @@ impl Level {
     }
 }
 
-/// The best that this CPU has.
-#[cfg(target_arch = "x86_64")]
+/// The level that is used, decided once in a process.
+static USED: OnceLock<Level> = OnceLock::new();
+
+/// The best that this CPU has, or what [`limit`] allows of it.
 #[inline]
 pub fn best() -> Level {
-    static BEST: LazyLock<Level> = LazyLock::new(|| {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match (avx2, avx512) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            _ => Level::Baseline,
-        }
-    });
-    *BEST
+    *USED.get_or_init(of_this_cpu)
 }
 
-/// The best that this CPU has.
+/// Uses the instructions of `most` and of the levels below it alone, in the whole process: to measure and to try what
+/// older CPUs do. To be called before anything is computed. `false` where the CPU lacks that level, or another one has
+/// been in use already.
+pub fn limit(most: Level) -> bool {
+    most.rank() <= of_this_cpu().rank() && *USED.get_or_init(|| most) == most
+}
+
+#[cfg(target_arch = "x86_64")]
+fn of_this_cpu() -> Level {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    match (avx2, avx512) {
+        (true, true) => Level::Avx512,
+        (true, false) => Level::Avx2,
+        _ => Level::Baseline,
+    }
+}
+
 #[cfg(target_arch = "aarch64")]
-#[inline]
-pub fn best() -> Level {
+fn of_this_cpu() -> Level {
     if std::arch::is_aarch64_feature_detected!("neon") { Level::Neon } else { Level::Baseline }
 }
 
-/// The best that this CPU has.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn best() -> Level {
+fn of_this_cpu() -> Level {
     Level::Baseline
 }
 

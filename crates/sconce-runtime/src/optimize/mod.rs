@@ -43,6 +43,7 @@ const FIRST_PASSES: &[Pass] = &[
 /// The passes after those, in order.
 const PASSES: &[Pass] = &[
     ("make activations functional", canonicalize::in_place::make_functional),
+    ("remove sums with zero", canonicalize::zero_sums::remove),
     ("fold batch normalization", fuse::batch_norm::fold),
     ("merge branches", fuse::branches::merge),
     ("choose the blocked layout", layout::blocked::choose_layout),
@@ -374,7 +375,9 @@ impl Optimization {
     }
 
     /// Gives up the tensors that passes added, behind those of the module, and other passes have made something else of:
-    /// weights with a normalization folded in, before they were packed. Others keep their places.
+    /// weights with a normalization folded in, before they were packed. Others keep their places. Pages of the file
+    /// that the module's own tensors were read from are let go: most have been packed, and what is read again is mapped
+    /// again.
     fn drop_unused_constants(&mut self) {
         let mut used = vec![false; self.constants.len()];
         let mut held: Vec<Constant> = self
@@ -400,9 +403,11 @@ impl Optimization {
             }
         }
         let Ok(nothing) = Tensor::zeros(&[0], DType::Float32) else { return };
-        for (constant, used) in self.constants.iter_mut().zip(used).skip(self.of_module) {
-            if !used && matches!(constant, IValue::Tensor(_)) {
-                *constant = IValue::Tensor(nothing.clone());
+        for (index, (constant, used)) in self.constants.iter_mut().zip(used).enumerate() {
+            match constant {
+                IValue::Tensor(tensor) if index < self.of_module => tensor.storage().release(),
+                IValue::Tensor(_) if !used => *constant = IValue::Tensor(nothing.clone()),
+                _ => {}
             }
         }
     }

@@ -189,7 +189,8 @@ const MORE_SPATIAL: &[(&str, usize)] = &[
     ("aten::upsample_trilinear3d", 5),
 ];
 
-const ARITHMETIC: &[&str] = &["aten::add", "aten::sub", "aten::mul", "aten::div"];
+const ARITHMETIC: &[&str] =
+    &["aten::add", "aten::sub", "aten::mul", "aten::div", "aten::floor_divide"];
 
 /// How often what branches give may let more be known.
 const MAX_ROUNDS: usize = 4;
@@ -355,7 +356,16 @@ impl Search<'_> {
                 return self.get(first).map(|fact| self.of_codes(fact, dtype));
             }
             "aten::arange" => {
-                return Some(Fact { dtype: self.told_dtype(node)?, rank: 1, is_last: false });
+                // Where it says no dtype, that is of the numbers before it.
+                let numbers = self.numbers_before_dtype(node);
+                let of_ints = || numbers.iter().all(|&number| self.is_int(number));
+                let no_dtype = self.leaves_dtype(node);
+                let dtype = if no_dtype && of_ints() { Some(DType::Int64) } else { None };
+                let dtype = dtype.or_else(|| self.told_dtype(node))?;
+                return Some(Fact { dtype, rank: 1, is_last: false });
+            }
+            "prim::NumToTensor" if *graph.ty(first) == Type::Int => {
+                return Some(Fact { dtype: DType::Int64, rank: 0, is_last: false });
             }
             // Where it says no dtype, that is of the number.
             "aten::full" => {
@@ -386,6 +396,9 @@ impl Search<'_> {
         if ARITHMETIC.contains(&plain) {
             let other = *rest.first()?;
             let in_place = plain != symbol;
+            if is_integer(fact.dtype) {
+                return self.of_integers(plain, fact, rest).filter(|_| !in_place);
+            }
             return match self.get(other) {
                 // Numbers do not change floating point dtypes, unless they are complex.
                 None if matches!(graph.ty(other), Type::Int | Type::Float) => fact.floating(),
@@ -442,6 +455,47 @@ impl Search<'_> {
         Fact { dtype: dtype.unwrap_or(DType::Float32), is_last: false, ..fact }
     }
 
+    /// What arithmetic gives of integers of one dtype.
+    fn of_integers(&self, symbol: &str, fact: Fact, rest: &[ValueId]) -> Option<Fact> {
+        let (&other, options) = rest.split_first()?;
+        let rank = match self.get(other) {
+            Some(other) if other.dtype == fact.dtype => fact.rank.max(other.rank),
+            None if *self.graph.ty(other) == Type::Int => fact.rank,
+            _ => return None,
+        };
+        // A quotient is rounded where a word says how.
+        let rounding = options.first().and_then(|&mode| self.graph.constant(mode));
+        let dtype = match (symbol, rounding) {
+            ("aten::div", None | Some(Constant::None)) if options.is_empty() => DType::Float32,
+            ("aten::div", Some(Constant::None)) => DType::Float32,
+            ("aten::div", Some(Constant::Str(_))) => fact.dtype,
+            ("aten::div", _) => return None,
+            _ => fact.dtype,
+        };
+        Some(Fact { dtype, rank, is_last: false })
+    }
+
+    /// Whether a number is known to be an int.
+    fn is_int(&self, number: ValueId) -> bool {
+        let node = self.graph.node(self.graph.value(number).node());
+        match node.kind.symbol() {
+            "aten::ScalarImplicit" | "aten::item" => {
+                let of = node.inputs().first().and_then(|&of| self.get(of));
+                of.is_some_and(|of| is_integer(of.dtype))
+            }
+            _ => *self.graph.ty(number) == Type::Int,
+        }
+    }
+
+    /// The operands of an operator before the dtype that it may be told.
+    fn numbers_before_dtype(&self, node: NodeId) -> &[ValueId] {
+        let inputs = self.graph.node(node).inputs();
+        let of_dtype = self.graph.operator(node).and_then(|operator| {
+            operator.schema.arguments.iter().position(|argument| &*argument.name == "dtype")
+        });
+        &inputs[..of_dtype.unwrap_or_default().min(inputs.len())]
+    }
+
     /// What follows for operators on tensors whose channels do not lie last.
     fn without_layout(&self, node: NodeId, fact: Fact) -> Option<Fact> {
         let graph = self.graph;
@@ -478,6 +532,14 @@ impl Search<'_> {
         }
         match symbol {
             "aten::prelu" => fact.floating(),
+            "aten::addcmul" | "aten::addcdiv" => {
+                let factors = [rest.first()?, rest.get(1)?].map(|&factor| self.get(factor));
+                let like = |factor: &Option<Fact>| {
+                    factor.filter(|factor| factor.dtype == fact.dtype && !factor.is_last)
+                };
+                let [a, b] = [like(&factors[0])?, like(&factors[1])?];
+                Fact { rank: fact.rank.max(a.rank).max(b.rank), ..fact }.floating()
+            }
             "aten::masked_fill" | "aten::masked_fill_" => {
                 other().filter(|mask| mask.rank <= fact.rank).and(fact.floating())
             }
@@ -567,6 +629,11 @@ impl Search<'_> {
         let node = self.graph.node(self.graph.value(list).node());
         node.is(Prim::ListConstruct).then(|| node.inputs().len())
     }
+}
+
+/// Whether numbers of this dtype are integers; bools are none.
+fn is_integer(dtype: DType) -> bool {
+    matches!(dtype, DType::UInt8 | DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64)
 }
 
 /// Whether a value of this type may be a tensor.

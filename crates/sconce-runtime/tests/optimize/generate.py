@@ -430,6 +430,47 @@ def forward(self, x: Tensor):
 {unrolled(3, 2, 5, "a", "u", "e")}{unrolled(3, 2, 5, "b", "u", "e", backwards=True)}{unrolled(2, 3, 5, "d", "u", "e")}
     return torch.cat([a, b], 2).transpose(0, 1), ah, ac, bh, bc, d, dh, dc, d0 * 2
 """, dict(u0=(20, 12), u1=(20, 5), e0=(20,), e1=(20,))),
+    # Sums in parts of joined pictures, with nothing and with scaled ones, groups that are normalised, padding that is
+    # known when the program runs, and what is made of counts.
+    "ghosts": ("""
+def forward(self, x: Tensor):
+    x = torch.relu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    y = torch.relu_(torch.conv2d(x, self.w1, None, [1, 1], [0, 0], [1, 1], 1))
+    z = torch.cat([y, torch.conv2d(y, self.w2, None, [1, 1], [1, 1], [1, 1], 24)], 1)
+    z = z[:, :40, :, :]
+    z.add_(torch.conv2d(x, self.w3, None, [1, 1], [0, 0], [1, 1], 1))
+    u = torch.conv2d(z, self.w4, self.c0, [1, 1], [1, 1], [1, 1], 1) * self.c1.reshape([1, -1, 1, 1])
+    u = torch.relu_(u.add_(0))
+    g = torch.group_norm(u, 1, self.c2, self.c3, 1e-5, True)
+    p = torch.ops.aten.avg_pool2d(g, [3, 3], [1, 1], [1, 1], False, False, None) - g
+    v = u + self.c1.view([16, 1, 1]) * p
+    h, w = v.size(2), v.size(3)
+    v = torch.ops.aten.pad(v, [w % 2, 1, h % 2, 0], "constant", 0.)
+    v = torch._convolution(v, self.w5, None, [2, 2], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+    rows = torch.div((torch.arange(1, v.size(2) + 1) * 2).to(torch.float32), 7).unsqueeze(-1)
+    rows = rows + torch.arange(v.size(3)) * 3 // 2
+    v = torch.addcmul(self.c2.view([1, 16, 1, 1]), self.c3.view([1, 16, 1, 1]), v * rows)
+    v = torch._convolution(v, self.w5, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True)
+    q = torch.cat([v, v], 1)[:, 4:20]
+    q += v
+    r = torch.cat([v, v], 1)
+    s = r[:, 4:20]
+    s *= v
+    return v, q, u, r
+""", dict(w0=(20, 3, 3, 3), w1=(24, 20, 1, 1), w2=(24, 1, 3, 3), w3=(40, 20, 1, 1), w4=(16, 40, 3, 3), c0=(16,), c1=(16,), c2=(16,), c3=(16,), w5=(16, 16, 3, 3))),
+    # Linear layers whose rows are normalised and scaled; of the last one others see what it gives.
+    "rows": ("""
+def forward(self, x: Tensor):
+    y = torch.ops.aten.linear(x, self.w0, self.c0)
+    n = torch.batch_norm(torch.flatten(y, 0, 1), self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    y = torch.ops.aten.hardswish(torch.ops.aten.reshape_as(n, y))
+    z = torch.ops.aten.linear(y, self.w1, None) * self.c1
+    m = torch.ops.aten.linear(torch.flatten(z, 0, -2), self.w2, None)
+    m = torch.batch_norm(m, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    k = torch.ops.aten.linear(z, self.w2, self.c0)
+    l = torch.batch_norm(torch.flatten(k, 0, 1), self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    return x.transpose(0, 1) + z.transpose(0, 1), m, k, l
+""", dict(w0=(20, 12), c0=(20,), n0=(20,), w1=(12, 20), c1=(12,), w2=(20, 12))),
 }
 
 
@@ -465,7 +506,7 @@ def matrices():
 
 
 def inputs(name):
-    if name in ("cells", "heads"):
+    if name in ("cells", "heads", "rows"):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
     if name == "drawn":
         return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])

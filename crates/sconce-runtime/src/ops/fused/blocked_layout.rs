@@ -62,6 +62,12 @@ pub(crate) const TABLE: Table = &[
         made(picture.view(&[batch, channels]))
     }),
     op("sconce::affine_blocked", "-", |_, args| affine(&args)).steps(affine_steps),
+    op("sconce::group_norm_blocked", "-", |_, args| {
+        let (image, weight, bias) =
+            (args.tensor(0)?, args.optional_tensor(2)?, args.optional_tensor(3)?);
+        let groups = usize::try_from(args.int(1)?).map_err(|_| unfit())?;
+        made(kernels::group_norm_blocked(image, groups, weight, bias, args.real(4)?))
+    }),
     op("sconce::gate_blocked", "-", |_, args| {
         made(kernels::gate_blocked(args.tensor(0)?, args.tensor(1)?))
     }),

@@ -9,3 +9,4 @@ pub(crate) mod in_place;
 pub(crate) mod known_dims;
 pub(crate) mod traced_convolution;
 pub(crate) mod unrolled_recurrent;
+pub(crate) mod zero_sums;

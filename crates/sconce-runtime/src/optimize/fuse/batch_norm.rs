@@ -1,12 +1,12 @@
-//! Batch normalisation after a convolution, folded into its weight and bias.
+//! Batch normalisation and scaling of channels after a convolution or a linear layer, folded into its weight and bias.
 
 use sconce_ir::{Constant, NodeId, ValueId};
 use sconce_kernels::{DType, Tensor};
 
 use crate::optimize::Optimization;
 
-/// Folds batch normalisation in evaluation into the convolution before it, where nothing else sees
-/// what the convolution gives.
+/// Folds batch normalisation in evaluation, and products with a constant for each channel, into the layer before,
+/// where nothing else sees what that gives.
 pub(crate) fn fold(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = fold_one(optimization, node);
@@ -14,45 +14,128 @@ pub(crate) fn fold(optimization: &mut Optimization) {
     optimization.refresh();
 }
 
-fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
-    if !o.is_op(norm, "aten::batch_norm") {
-        return None;
-    }
-    let &input = o.graph.node(norm).inputs().first()?;
-    let conv = o.producer(input);
-    let spatial = match o.graph.node(conv).kind.symbol() {
-        "aten::conv1d" => 1,
-        "aten::conv2d" => 2,
-        "aten::conv3d" => 3,
+/// A layer with weights whose rows are channels of its result.
+struct Layer {
+    node: NodeId,
+    dtype: DType,
+    /// The dimensions of its result behind that of the channels.
+    behind: usize,
+    kernel: Tensor,
+    bias: Option<Vec<f64>>,
+}
+
+fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
+    let at = o.graph.node(follower);
+    let &[first, ref rest @ ..] = at.inputs() else { return None };
+    let (input, layer, (scale, mut shift)) = match at.kind.symbol() {
+        "aten::batch_norm" => {
+            let layer = layer_of_norm(o, first)?;
+            let channels = *layer.kernel.sizes().first()? as usize;
+            let both = scale_and_shift(o, follower, layer.dtype, channels)?;
+            (first, layer, both)
+        }
+        "aten::mul" => {
+            let &other = rest.first()?;
+            let is_constant = o.constant_tensor(first).is_some();
+            let (input, factor) = if is_constant { (other, first) } else { (first, other) };
+            let layer = layer(o, input, &[])?;
+            let channels = *layer.kernel.sizes().first()? as usize;
+            let scale = each_channel(o.constant_tensor(factor)?, &layer, channels)?;
+            (input, layer, (scale, vec![0.0; channels]))
+        }
         _ => return None,
     };
-    let &[image, weight, bias, ..] = o.graph.node(conv).inputs() else { return None };
-    let fact = o.fact(image)?;
-    let fits = fact.rank == spatial + 2
-        && matches!(fact.dtype, DType::Float32 | DType::Float64)
-        && o.is_used_once(input)
-        && !o.is_written(input);
-    if !fits {
-        return None;
-    }
-    let kernel = o.constant_tensor(weight)?.clone();
-    let channels = *kernel.sizes().first()? as usize;
-    let (scale, mut shift) = scale_and_shift(o, norm, fact.dtype, channels)?;
-    if o.constant(bias)? != Constant::None {
-        let bias = per_channel(o.constant_tensor(bias)?, fact.dtype, channels)?;
+    if let Some(bias) = &layer.bias {
         shift.iter_mut().zip(&scale).zip(bias).for_each(|((to, scale), x)| *to += x * scale);
     }
-    if kernel.dtype() != fact.dtype || !scale.iter().chain(&shift).all(|x| x.is_finite()) {
+    if !scale.iter().chain(&shift).all(|x| x.is_finite()) {
         return None;
     }
-    let kernel = scaled(&kernel, &scale)?;
-    let shift = Tensor::from_slice(&shift, &[channels as i64]).ok()?.to_dtype(fact.dtype).ok()?;
-    let kernel = o.insert_tensor(kernel, conv);
-    let shift = o.insert_tensor(shift, conv);
-    o.graph.replace_node_input(conv, 1, kernel);
-    o.graph.replace_node_input(conv, 2, shift);
-    o.replace(norm, input);
+    let kernel = scaled(&layer.kernel, &scale)?;
+    let shift = Tensor::from_slice(&shift, &[shift.len() as i64]).ok()?;
+    let kernel = o.insert_tensor(kernel, layer.node);
+    let shift = o.insert_tensor(shift.to_dtype(layer.dtype).ok()?, layer.node);
+    o.graph.replace_node_input(layer.node, 1, kernel);
+    o.graph.replace_node_input(layer.node, 2, shift);
+    o.replace(follower, input);
     Some(())
+}
+
+/// The layer whose result is normalised: a convolution, or a linear layer of rows, which may have been flattened for it.
+fn layer_of_norm(o: &Optimization, input: ValueId) -> Option<Layer> {
+    if let Some(layer) = layer(o, input, &[]) {
+        // The channels of what is normalised are its second dimension.
+        let rank = o.fact(input)?.rank;
+        return (rank == layer.behind + 2).then_some(layer);
+    }
+    let flatten = o.producer(input);
+    let fits = o.is_op(flatten, "aten::flatten") && o.is_used_once(input) && !o.is_written(input);
+    let &[whole, start, end] = o.graph.node(flatten).inputs() else { return None };
+    let layer = layer(o, whole, &[flatten])?;
+    let int = |value| match o.constant(value) {
+        Some(Constant::Int(int)) => Some(int),
+        _ => None,
+    };
+    let rank = o.fact(whole)?.rank as i64;
+    let (start, end) = (int(start)?, int(end)?);
+    let is_of_rows = start == 0 && (end == -2 || end == rank - 2) && layer.behind == 0;
+    (fits && is_of_rows).then_some(layer)
+}
+
+/// The layer that gives a value, if its weights are known and nothing sees the numbers of the value but its only user,
+/// or these.
+fn layer(o: &Optimization, value: ValueId, readers: &[NodeId]) -> Option<Layer> {
+    let node = o.producer(value);
+    let (rank, behind) = match o.graph.node(node).kind.symbol() {
+        "aten::linear" => (None, 0),
+        "aten::conv1d" => (Some(3), 1),
+        "aten::conv2d" => (Some(4), 2),
+        "aten::conv3d" => (Some(5), 3),
+        _ => return None,
+    };
+    let asks_sizes = |user: NodeId, index: u32| {
+        o.is_op(user, "aten::size")
+            || (index == 1
+                && ["aten::reshape_as", "aten::view_as"].iter().any(|op| o.is_op(user, op)))
+    };
+    let is_private = if readers.is_empty() {
+        o.is_used_once(value)
+    } else {
+        let uses = o.graph.value(value).uses();
+        let own = o.graph.node(node).owner();
+        uses.iter().all(|only| {
+            let read = readers.contains(&only.user) || asks_sizes(only.user, only.index);
+            read && o.graph.node(only.user).owner() == own
+        })
+    };
+    let &[input, weight, bias, ..] = o.graph.node(node).inputs() else { return None };
+    let fact = o.fact(input)?;
+    let fits = rank.is_none_or(|rank| fact.rank == rank)
+        && matches!(fact.dtype, DType::Float32 | DType::Float64)
+        && is_private
+        && !o.is_written(value);
+    let kernel = o.constant_tensor(weight).filter(|kernel| fits && kernel.dtype() == fact.dtype)?;
+    let channels = *kernel.sizes().first()? as usize;
+    let bias = match o.constant(bias)? {
+        Constant::None => None,
+        _ => Some(per_channel(o.constant_tensor(bias)?, fact.dtype, channels)?),
+    };
+    Some(Layer { node, dtype: fact.dtype, behind, kernel: kernel.clone(), bias })
+}
+
+/// A number for each channel of what a layer gives, where a factor is that.
+fn each_channel(factor: &Tensor, layer: &Layer, channels: usize) -> Option<Vec<f64>> {
+    let of_channels = factor.dim().checked_sub(layer.behind + 1)?;
+    let fits = factor.sizes().iter().enumerate().all(|(dim, &size)| match dim == of_channels {
+        true => size == channels as i64,
+        false => size == 1,
+    });
+    // More dimensions than the result's would be dimensions of the product.
+    let most = if layer.behind == 0 { 1 } else { layer.behind + 2 };
+    if !fits || factor.dim() > most || factor.dtype() != layer.dtype {
+        return None;
+    }
+    factor.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()
 }
 
 /// What batch normalisation in evaluation multiplies each channel by, and what it adds then; `None` where

@@ -157,6 +157,7 @@ impl Layout<'_> {
                 self.pad(node, blocked)
             }
             "aten::batch_norm" => self.batch_norm(node, blocked),
+            "aten::group_norm" => self.group_norm(node, blocked),
             "aten::slice" | "aten::narrow" => self.slice(node, blocked),
             _ => None,
         }
@@ -170,7 +171,10 @@ impl Layout<'_> {
         let blocked = *self.blocked.get(&first)?;
         let Some(&other) = self.blocked.get(&other) else {
             let is_number = matches!(self.o.graph.ty(other), Type::Int | Type::Float);
-            return is_number.then(|| self.again(node, &[blocked], blocked))?;
+            if is_number {
+                return self.again(node, &[blocked], blocked);
+            }
+            return if is_product { self.scale(node, blocked, other) } else { None };
         };
         if other.channels != blocked.channels {
             return None;

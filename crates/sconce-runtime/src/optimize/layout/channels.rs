@@ -166,4 +166,41 @@ impl Layout<'_> {
         let value = self.make("sconce::affine_blocked", &inputs, last);
         self.enter(last, Blocked { value, ..input })
     }
+
+    /// Normalisation of groups that have whole blocks.
+    pub(super) fn group_norm(&mut self, node: NodeId, input: Blocked) -> Option<()> {
+        let &[_, groups, weight, bias, eps, _] = self.o.graph.node(node).inputs() else {
+            return None;
+        };
+        let Constant::Int(count) = self.o.constant(groups)? else { return None };
+        let is_whole = count > 0 && input.channels % (count * LANES) == 0;
+        let is_known = |value: ValueId| match self.o.constant_tensor(value) {
+            Some(tensor) => tensor.dtype() == DType::Float32 && tensor.sizes() == [input.channels],
+            None => self.o.constant(value) == Some(Constant::None),
+        };
+        (is_whole && is_known(weight) && is_known(bias)).then_some(())?;
+        let inputs = [input.value, groups, weight, bias, eps];
+        let value = self.make("sconce::group_norm_blocked", &inputs, node);
+        self.enter(node, Blocked { value, ..input })
+    }
+
+    /// A product with a constant for each channel.
+    pub(super) fn scale(&mut self, node: NodeId, input: Blocked, factor: ValueId) -> Option<()> {
+        let factor = self.o.constant_tensor(factor)?;
+        let is_one_each = match *factor.sizes() {
+            [channels, 1, 1] | [1, channels, 1, 1] => channels == input.channels,
+            _ => false,
+        };
+        if !is_one_each || factor.dtype() != DType::Float32 {
+            return None;
+        }
+        let lanes = (input.channels as usize).next_multiple_of(LANES as usize);
+        let mut numbers = factor.to_vec::<f32>().ok()?;
+        numbers.resize(lanes, 0.0);
+        let sizes = [1, lanes as i64 / LANES, 1, 1, LANES];
+        let gate = Tensor::from_slice(&numbers, &sizes).ok()?;
+        let gate = self.o.insert_tensor(gate, node);
+        let value = self.make("sconce::gate_blocked", &[input.value, gate], node);
+        self.enter(node, Blocked { value, ..input })
+    }
 }

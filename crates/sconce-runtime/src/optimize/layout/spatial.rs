@@ -31,11 +31,8 @@ impl Layout<'_> {
             },
             _ => return None,
         };
-        let padding = self.o.ints(padding)?;
         let is_constant = mode == "constant";
-        if padding.len() != 4 && !(is_constant && padding.len() == 2) {
-            return None;
-        }
+        let padding = self.padding_of_blocks(padding, is_constant, node)?;
         let number = match number.filter(|_| is_constant) {
             Some(number) => match self.o.constant(number)? {
                 // Lanes without a channel stay finite.
@@ -45,12 +42,36 @@ impl Layout<'_> {
             },
             None => self.o.insert_constant(&Constant::None, node),
         };
-        let padding = self.ints_constant(&[vec![0, 0], padding].concat(), node);
         let mode = self.o.insert_constant(&Constant::Str(mode.into()), node);
         let value = self.make("aten::pad", &[input.value, padding, mode, number], node);
         let made = self.o.producer(value);
         self.o.graph.node_mut(made).operator = Some(operators::find("aten::pad", "")?.id);
         self.enter(node, Blocked { value, is_pixel: false, ..input })
+    }
+
+    /// The numbers to pad with, before them those of the lanes. They may be known only when the program runs.
+    fn padding_of_blocks(
+        &mut self,
+        padding: ValueId,
+        may_be_of_rows: bool,
+        before: NodeId,
+    ) -> Option<ValueId> {
+        let fits = |count: usize| count == 4 || (may_be_of_rows && count == 2);
+        if let Some(numbers) = self.o.ints(padding) {
+            return fits(numbers.len())
+                .then(|| self.ints_constant(&[vec![0, 0], numbers].concat(), before));
+        }
+        let list = self.o.graph.node(self.o.producer(padding));
+        if !list.is(Prim::ListConstruct) || self.o.is_written(padding) || !fits(list.inputs().len())
+        {
+            return None;
+        }
+        let numbers = list.inputs().to_vec();
+        let zero = self.o.insert_constant(&Constant::Int(0), before);
+        let all = [vec![zero, zero], numbers].concat();
+        let list = self.o.graph.new_node_with(Prim::ListConstruct, &all, Type::list(Type::Int));
+        self.o.graph.insert_before(list, before);
+        Some(self.o.graph.node(list).output())
     }
 
     /// Asks values in blocks for the sizes that the program asks for, so that none is put back in order for them.

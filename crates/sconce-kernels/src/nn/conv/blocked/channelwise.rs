@@ -141,13 +141,15 @@ fn pixels(
     );
 }
 
-/// A blocked image, each channel times its number: the gate is a blocked image of one pixel.
+/// A blocked image, each channel times its number: the gate is a blocked image of one pixel, or one for a whole batch.
 ///
 /// # Errors
 /// Where sizes do not fit.
 pub fn gate_blocked(image: &Tensor, gate: &Tensor) -> Result<Tensor> {
     let [n, blocks, height, width] = blocked_sizes(image)?;
-    if blocked_sizes(gate)? != [n, blocks, 1, 1] || height * width == 0 {
+    let of_gate = blocked_sizes(gate)?;
+    let fits = of_gate == [n, blocks, 1, 1] || of_gate == [1, blocks, 1, 1];
+    if !fits || height * width == 0 {
         return Err(unfit());
     }
     let result = Tensor::for_overwrite(image.sizes(), DType::Float32)?;
@@ -155,7 +157,7 @@ pub fn gate_blocked(image: &Tensor, gate: &Tensor) -> Result<Tensor> {
     let (from, gate) = (image.read::<f32>()?, gate.read::<f32>()?);
     let mut to = result.write::<f32>()?;
     let plane = height * width * LANES;
-    let planes = from.chunks_exact(plane).zip(gate.as_chunks::<LANES>().0);
+    let planes = from.chunks_exact(plane).zip(gate.as_chunks::<LANES>().0.iter().cycle());
     each(from.len(), planes.zip(to.chunks_exact_mut(plane)), |((from, gate), to)| {
         let gate = for_group(gate);
         dispatch(
@@ -237,5 +239,9 @@ mod tests {
         let found = from_blocked(&gate_blocked(&image, &gate).unwrap(), 20).unwrap();
         assert_eq!(found.to_vec::<f32>().unwrap(), expected.unwrap().to_vec::<f32>().unwrap());
         assert!(gate_blocked(&gate, &image).is_err());
+        let gate = gate.narrow(0, 1, 1).unwrap();
+        let found = gate_blocked(&image.narrow(0, 0, 1).unwrap(), &gate).unwrap();
+        let of_batch = gate_blocked(&image, &gate).unwrap().narrow(0, 0, 1).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), of_batch.to_vec::<f32>().unwrap());
     }
 }
