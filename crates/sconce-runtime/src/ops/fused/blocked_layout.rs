@@ -30,12 +30,17 @@ pub(crate) const TABLE: Table = &[
     })
     .steps(|operands| reason(operands.get(2))),
     op("sconce::from_blocked", "-", |_, args| {
-        let picture = kernels::from_blocked(args.tensor(0)?, args.int(1)?).map_err(kernel)?;
+        let (image, channels) = (args.tensor(0)?, args.int(1)?);
         if !args.bool(2)? {
-            return Ok(IValue::Tensor(picture));
+            return made(kernels::from_blocked(image, channels));
         }
+        let picture = kernels::from_blocked_channels_last(image, channels).map_err(kernel)?;
+        // Of sizes of 1 they may be others.
         let strides = MemoryFormat::ChannelsLast.strides(picture.sizes()).map_err(kernel)?;
-        made(picture.with_strides(&strides))
+        match picture.strides() == &strides[..] {
+            true => Ok(IValue::Tensor(picture)),
+            false => made(picture.with_strides(&strides)),
+        }
     })
     .steps(|operands| reason(operands.get(3))),
     op("sconce::conv_blocked", "-", |context, args| {

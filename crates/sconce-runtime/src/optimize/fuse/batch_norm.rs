@@ -38,7 +38,7 @@ fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
             let &other = rest.first()?;
             let is_constant = o.constant_tensor(first).is_some();
             let (input, factor) = if is_constant { (other, first) } else { (first, other) };
-            let layer = layer(o, input, &[])?;
+            let layer = layer(o, input, &[]).or_else(|| layer_behind_order(o, input))?;
             let channels = *layer.kernel.sizes().first()? as usize;
             let scale = each_channel(o.constant_tensor(factor)?, &layer, channels)?;
             (input, layer, (scale, vec![0.0; channels]))
@@ -80,6 +80,16 @@ fn layer_of_norm(o: &Optimization, input: ValueId) -> Option<Layer> {
     let (start, end) = (int(start)?, int(end)?);
     let is_of_rows = start == 0 && (end == -2 || end == rank - 2) && layer.behind == 0;
     (fits && is_of_rows).then_some(layer)
+}
+
+/// A linear layer of pixels whose channels are put before height and width.
+fn layer_behind_order(o: &Optimization, ordered: ValueId) -> Option<Layer> {
+    let permute = o.producer(ordered);
+    let is_private = o.is_used_once(ordered) && !o.is_written(ordered);
+    let &[pixels, order] = o.graph.node(permute).inputs() else { return None };
+    let fits = o.is_op(permute, "aten::permute") && is_private && o.ints(order)? == [0, 3, 1, 2];
+    let layer = layer(o, pixels, &[]).filter(|layer| fits && layer.behind == 0)?;
+    Some(Layer { behind: 2, ..layer })
 }
 
 /// The layer that gives a value, if its weights are known and nothing sees the numbers of the value but its only user,

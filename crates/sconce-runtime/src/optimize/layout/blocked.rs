@@ -7,7 +7,9 @@
 //! it. A value that is still wanted as it was is put back in order right after it is made.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use sconce_ir::{Constant, Kind, NodeId, Prim, Type, ValueId};
+use sconce_ir::{Constant, Kind, NodeId, Prim, Type, Use, ValueId};
+
+use sconce_kernels::DType;
 
 use crate::ops::Unblocked;
 use crate::optimize::Optimization;
@@ -168,11 +170,23 @@ impl Layout<'_> {
     fn arithmetic(&mut self, node: NodeId, first: ValueId) -> Option<()> {
         let at = self.o.graph.node(node);
         let (is_product, &other) = (at.kind.symbol().ends_with("mul"), at.inputs().get(1)?);
-        let blocked = *self.blocked.get(&first)?;
+        let Some(&blocked) = self.blocked.get(&first) else {
+            let second = *self.blocked.get(&other)?;
+            let fits = self.channels_of_pixels(first) == Some(second.channels);
+            // The result lies in memory as the first operand does, which is not followed further than layers.
+            return (fits && !self.is_given(node)).then(|| {
+                let first = self.pixels_to_blocked(first, second, node);
+                self.again(node, &[first, second], first)
+            })?;
+        };
         let Some(&other) = self.blocked.get(&other) else {
             let is_number = matches!(self.o.graph.ty(other), Type::Int | Type::Float);
             if is_number {
                 return self.again(node, &[blocked], blocked);
+            }
+            if self.channels_of_pixels(other) == Some(blocked.channels) {
+                let other = self.pixels_to_blocked(other, blocked, node);
+                return self.again(node, &[blocked, other], Blocked { is_pixel: false, ..blocked });
             }
             return if is_product { self.scale(node, blocked, other) } else { None };
         };
@@ -186,6 +200,47 @@ impl Layout<'_> {
         }
         let is_pixel = blocked.is_pixel && other.is_pixel;
         self.again(node, &[blocked, other], Blocked { is_pixel, ..blocked })
+    }
+
+    /// How many channels a picture has that layers of pixels gave: a linear layer or a normalisation, whose channels
+    /// are put before height and width.
+    fn channels_of_pixels(&self, picture: ValueId) -> Option<i64> {
+        let permute = self.o.producer(picture);
+        let &[pixels, order] = self.o.graph.node(permute).inputs() else { return None };
+        let is_ordered = self.o.is_op(permute, "aten::permute")
+            && self.o.ints(order)? == [0, 3, 1, 2]
+            && self.o.fact(pixels)?.dtype == DType::Float32;
+        let layer = self.o.producer(pixels);
+        let &[_, second, ..] = self.o.graph.node(layer).inputs() else { return None };
+        match self.o.graph.node(layer).kind.symbol() {
+            "aten::linear" if is_ordered => {
+                self.o.constant_tensor(second)?.sizes().first().copied()
+            }
+            "aten::layer_norm" if is_ordered => match *self.o.ints(second)?.as_slice() {
+                [channels] => Some(channels),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A picture put into blocks for what is computed of it and one like it.
+    fn pixels_to_blocked(&mut self, picture: ValueId, like: Blocked, before: NodeId) -> Blocked {
+        let channels = self.o.insert_constant(&Constant::Int(like.channels), before);
+        let value = self.make("sconce::to_blocked", &[picture, channels], before);
+        Blocked { value, channels: like.channels, is_pixel: false }
+    }
+
+    /// Whether what a node gives is given by the graph, or held by what may be.
+    fn is_given(&self, node: NodeId) -> bool {
+        let output = self.o.graph.node(node).output();
+        let holders =
+            [Prim::Return, Prim::TupleConstruct, Prim::ListConstruct, Prim::DictConstruct];
+        let uses = self.o.graph.value(output).uses();
+        uses.iter().any(|only| {
+            let user = self.o.graph.node(only.user);
+            holders.iter().any(|&holder| user.is(holder))
+        }) || self.o.graph.outputs().contains(&output)
     }
 
     /// The same operator on blocked operands, which come first.
@@ -256,12 +311,32 @@ impl Layout<'_> {
             }
             let channels = self.o.insert_constant(&Constant::Int(blocked.channels), node);
             let is_last = self.o.fact(value).is_some_and(|fact| fact.is_last);
+            let is_last = is_last || self.is_read_by_pixels(value);
             let is_last = self.o.insert_constant(&Constant::Bool(is_last), node);
             let inputs = [blocked.value, channels, is_last];
             let ordered = self.make("sconce::from_blocked", &inputs, node);
             self.o.graph.replace_all_uses(value, ordered);
         }
         sconce_ir::passes::eliminate_dead_code(&mut self.o.graph);
+    }
+
+    /// Whether a picture is read channel after channel of each pixel, by what makes a new tensor in its own order: then
+    /// nobody can tell how the channels lay.
+    fn is_read_by_pixels(&self, picture: ValueId) -> bool {
+        let by_pixels = |only: &Use| {
+            let user = self.o.graph.node(only.user);
+            let order = user.inputs().get(1).filter(|_| self.o.is_op(only.user, "aten::permute"));
+            let order = order.and_then(|&order| self.o.ints(order));
+            let readers = user.outputs().first().map(|&pixels| self.o.graph.value(pixels).uses());
+            let is_first = |reader: &Use| {
+                let rows = ["aten::layer_norm", "aten::linear"];
+                reader.index == 0 && rows.iter().any(|row| self.o.is_op(reader.user, row))
+            };
+            matches!(order.as_deref(), Some([0, 2, 3, 1] | [0, -2, -1, 1]))
+                && readers.is_some_and(|readers| readers.iter().all(is_first))
+        };
+        let uses = self.o.graph.value(picture).uses();
+        !uses.is_empty() && uses.iter().all(by_pixels)
     }
 
     /// Says of each conversion that is left which operator it is made for, one that is not in blocks.

@@ -34,7 +34,7 @@ pub use group_norm::group_norm_blocked;
 pub use join::{ChannelRun, cat_blocked};
 pub use pack::{pack_bias, pack_weight};
 pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
-pub use reorder::{from_blocked, to_blocked};
+pub use reorder::{from_blocked, from_blocked_channels_last, to_blocked};
 pub use select::select_blocked;
 pub use upsample::upsample_blocked;
 
