@@ -217,44 +217,36 @@ fn affine_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
 }
 
 fn activation_step(operand: Option<&Option<&IValue>>) -> Option<&'static str> {
-    let known = ["relu", "clamp", "hardsigmoid", "hardswish", "silu"];
+    let known = ["relu", "clamp", "hardsigmoid", "hardswish", "silu", "gelu", "gelu_tanh"];
     let Some(Some(IValue::Str(activation))) = operand else { return None };
     known.into_iter().find(|known| *known == &**activation)
 }
 
-/// The activation that operands from a place on say by a name and bounds, and whether what was
-/// computed has to go through silu after it.
-fn activation(args: &Args<'_>, place: usize) -> Result<(Activation, bool)> {
+/// The activation that operands from a place on say by a name and bounds.
+fn activation(args: &Args<'_>, place: usize) -> Result<Activation> {
     Ok(match &*args.str(place)? {
-        "none" => (Activation::None, false),
-        "relu" => (Activation::Relu, false),
+        "none" => Activation::None,
+        "relu" => Activation::Relu,
         "clamp" => {
             let [low, high] = [args.real(place + 1)?, args.real(place + 2)?];
-            (Activation::Clamp(low as f32, high as f32), false)
+            Activation::Clamp(low as f32, high as f32)
         }
-        "hardsigmoid" => (Activation::Hardsigmoid, false),
-        "hardswish" => (Activation::Hardswish, false),
-        "silu" => (Activation::None, true),
+        "hardsigmoid" => Activation::Hardsigmoid,
+        "hardswish" => Activation::Hardswish,
+        "silu" => Activation::Silu,
+        "gelu" => Activation::Gelu,
+        "gelu_tanh" => Activation::GeluTanh,
         _ => return Err(unfit()),
     })
-}
-
-/// A new tensor, whose numbers go through silu where they have to.
-fn finished(result: sconce_kernels::Result<Tensor>, silu: bool) -> Result {
-    let result = result.map_err(kernel)?;
-    if silu {
-        kernels::silu_in_place(&result).map_err(kernel)?;
-    }
-    Ok(IValue::Tensor(result))
 }
 
 /// Pictures to join, what each channel is multiplied by and what is added to it, the activation's name
 /// and bounds.
 fn affine(args: &Args<'_>) -> Result {
-    let (images, (activation, silu)) = (args.tensors(0)?, activation(args, 3)?);
+    let (images, activation) = (args.tensors(0)?, activation(args, 3)?);
     let images: Vec<&Tensor> = images.iter().collect();
     let (scale, shift) = (args.tensor(1)?, args.tensor(2)?);
-    finished(kernels::affine_blocked(&images, scale, shift, activation), silu)
+    made(kernels::affine_blocked(&images, scale, shift, activation))
 }
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
@@ -265,7 +257,7 @@ fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Resu
     else {
         return Err(unfit());
     };
-    let (activation, silu) = activation(args, 5)?;
+    let activation = activation(args, 5)?;
     let options = BlockedConv {
         in_channels,
         out_channels,
@@ -280,7 +272,7 @@ fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Resu
     };
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let residual = args.optional_tensor(3)?;
-    finished(kernels::conv_blocked(input, weight, bias, residual, &options), silu)
+    made(kernels::conv_blocked(input, weight, bias, residual, &options))
 }
 
 /// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.

@@ -180,6 +180,11 @@ impl Layout<'_> {
             "aten::hardsigmoid" => ("hardsigmoid", 0.0, 0.0),
             "aten::hardswish" => ("hardswish", 0.0, 0.0),
             "aten::silu" => ("silu", 0.0, 0.0),
+            "aten::gelu" => match self.o.constant(*at.inputs().get(1)?)? {
+                Constant::Str(word) if &*word == "none" => ("gelu", 0.0, 0.0),
+                Constant::Str(word) if &*word == "tanh" => ("gelu_tanh", 0.0, 0.0),
+                _ => return None,
+            },
             _ => return None,
         };
         // Written so that NaN is refused as well.

@@ -26,7 +26,7 @@ mod tile_number;
 mod upsample;
 mod winograd;
 
-pub use activation::{Activation, silu_in_place};
+pub use activation::Activation;
 pub use channelwise::{affine_blocked, gate_blocked};
 pub use convolve::{BlockedConv, conv_blocked};
 pub use join::{ChannelRun, cat_blocked};
