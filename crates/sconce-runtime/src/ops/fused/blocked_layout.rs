@@ -3,8 +3,8 @@
 
 use sconce_kernels as kernels;
 use sconce_kernels::{
-    Activation, BinaryOp, BlockedConv, ChannelRun, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
-    Upsample,
+    Activation, BinaryOp, BlockedConv, BlockedConvTranspose, ChannelRun, MemoryFormat, PointwiseOp,
+    PoolOptions, Tensor, Upsample,
 };
 
 use crate::error::{Raise, kernel};
@@ -41,7 +41,9 @@ pub(crate) const TABLE: Table = &[
     op("sconce::conv_blocked", "-", |context, args| {
         convolve(&args, context.exact(), context.precision())
     })
-    .steps(conv_steps),
+    .steps(|operands| conv_steps("conv2d", operands)),
+    op("sconce::conv_transpose_blocked", "-", |_, args| transpose(&args))
+        .steps(|operands| conv_steps("conv_transpose2d", operands)),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
         made(kernels::max_pool2d_blocked(image, &pool_options(&numbers, ceil_mode)?))
@@ -144,12 +146,16 @@ pub(crate) enum Unblocked {
     Weight,
     /// Weight or bias are of another dtype or shape.
     Weights,
-    /// Its windows move by other steps than one or two.
+    /// Its windows move by steps for which there is no kernel.
     Stride,
+    /// Elements of its windows lie apart.
+    Dilation,
     /// Its groups have a number of channels for which there is no kernel.
     Groups,
     /// Its input has another number of channels.
     Channels,
+    /// Its result would fill less than half of a block.
+    FewChannels,
 }
 
 impl Unblocked {
@@ -163,8 +169,10 @@ impl Unblocked {
         Unblocked::Weight,
         Unblocked::Weights,
         Unblocked::Stride,
+        Unblocked::Dilation,
         Unblocked::Groups,
         Unblocked::Channels,
+        Unblocked::FewChannels,
     ];
 
     /// In a few words, as profiles show it.
@@ -179,8 +187,10 @@ impl Unblocked {
             Unblocked::Weight => "weight not constant",
             Unblocked::Weights => "weights do not fit",
             Unblocked::Stride => "stride",
+            Unblocked::Dilation => "dilation",
             Unblocked::Groups => "width of groups",
             Unblocked::Channels => "channels do not fit",
+            Unblocked::FewChannels => "few channels",
         }
     }
 }
@@ -200,8 +210,8 @@ fn pool_options(numbers: &[i64], ceil_mode: bool) -> Result<PoolOptions<'_>> {
 }
 
 /// The convolution, the sum with a residual where there is one, and the activation.
-fn conv_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
-    let mut steps = vec!["conv2d"];
+fn conv_steps(name: &'static str, operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec![name];
     if !matches!(operands.get(3), Some(Some(IValue::None))) {
         steps.push("add");
     }
@@ -273,6 +283,27 @@ fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Resu
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let residual = args.optional_tensor(3)?;
     made(kernels::conv_blocked(input, weight, bias, residual, &options))
+}
+
+/// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConvTranspose`], the activation's name and
+/// bounds.
+fn transpose(args: &Args<'_>) -> Result {
+    let &[in_channels, out_channels, h, w, sh, sw, ph, pw, eh, ew] = args.ints(4)?.as_slice()
+    else {
+        return Err(unfit());
+    };
+    let options = BlockedConvTranspose {
+        in_channels,
+        out_channels,
+        kernel: [h, w],
+        stride: [sh, sw],
+        padding: [ph, pw],
+        output_padding: [eh, ew],
+        activation: activation(args, 5)?,
+    };
+    let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    let residual = args.optional_tensor(3)?;
+    made(kernels::conv_transpose_blocked(input, weight, bias, residual, &options))
 }
 
 /// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.

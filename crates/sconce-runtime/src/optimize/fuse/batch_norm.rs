@@ -20,13 +20,23 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
     }
     let &input = o.graph.node(norm).inputs().first()?;
     let conv = o.producer(input);
-    let spatial = match o.graph.node(conv).kind.symbol() {
-        "aten::conv1d" => 1,
-        "aten::conv2d" => 2,
-        "aten::conv3d" => 3,
+    // The number of dimensions of space, and the weight's dimension of result channels.
+    let (spatial, dim) = match o.graph.node(conv).kind.symbol() {
+        "aten::conv1d" => (1, 0),
+        "aten::conv2d" => (2, 0),
+        "aten::conv3d" => (3, 0),
+        "aten::conv_transpose1d" => (1, 1),
+        "aten::conv_transpose2d" => (2, 1),
+        "aten::conv_transpose3d" => (3, 1),
         _ => return None,
     };
-    let &[image, weight, bias, ..] = o.graph.node(conv).inputs() else { return None };
+    let &[image, weight, bias, _, _, _, groups, ..] = o.graph.node(conv).inputs() else {
+        return None;
+    };
+    // Channels of several groups share a place in the weight of a transposed convolution.
+    if dim == 1 && o.constant(groups) != Some(Constant::Int(1)) {
+        return None;
+    }
     let fact = o.fact(image)?;
     let fits = fact.rank == spatial + 2
         && matches!(fact.dtype, DType::Float32 | DType::Float64)
@@ -36,7 +46,7 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
         return None;
     }
     let kernel = o.constant_tensor(weight)?.clone();
-    let channels = *kernel.sizes().first()? as usize;
+    let channels = *kernel.sizes().get(dim)? as usize;
     let (scale, mut shift) = scale_and_shift(o, norm, fact.dtype, channels)?;
     if o.constant(bias)? != Constant::None {
         let bias = per_channel(o.constant_tensor(bias)?, fact.dtype, channels)?;
@@ -45,7 +55,7 @@ fn fold_one(o: &mut Optimization, norm: NodeId) -> Option<()> {
     if kernel.dtype() != fact.dtype || !scale.iter().chain(&shift).all(|x| x.is_finite()) {
         return None;
     }
-    let kernel = scaled(&kernel, &scale)?;
+    let kernel = scaled(&kernel, dim, &scale)?;
     let shift = Tensor::from_slice(&shift, &[channels as i64]).ok()?.to_dtype(fact.dtype).ok()?;
     let kernel = o.insert_tensor(kernel, conv);
     let shift = o.insert_tensor(shift, conv);
@@ -92,12 +102,13 @@ fn per_channel(tensor: &Tensor, dtype: DType, channels: usize) -> Option<Vec<f64
     tensor.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()
 }
 
-/// Each of the rows times its number.
-fn scaled(kernel: &Tensor, scale: &[f64]) -> Option<Tensor> {
+/// Each index of a dimension times its number.
+fn scaled(kernel: &Tensor, dim: usize, scale: &[f64]) -> Option<Tensor> {
     let mut all = kernel.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()?;
-    let row = all.len().checked_div(scale.len()).filter(|&row| row > 0)?;
-    for (row, scale) in all.chunks_exact_mut(row).zip(scale) {
-        row.iter_mut().for_each(|weight| *weight *= scale);
+    let inner: i64 = kernel.sizes().get(dim + 1..)?.iter().product();
+    let inner = usize::try_from(inner).ok().filter(|&inner| inner > 0)?;
+    for (weights, scale) in all.chunks_exact_mut(inner).zip(scale.iter().cycle()) {
+        weights.iter_mut().for_each(|weight| *weight *= scale);
     }
     let scaled = Tensor::from_slice(&all, kernel.sizes()).ok()?;
     // Where channels lie in the weight decides where they lie in what the convolution gives.
