@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 29] = [
+const NETWORKS: [&str; 30] = [
     "residual",
     "inverted",
     "written",
@@ -43,6 +43,7 @@ const NETWORKS: [&str; 29] = [
     "unrolled",
     "ghosts",
     "rows",
+    "transposed",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -171,8 +172,9 @@ fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
         let input = Tensor::zeros(&[1, 3, 12, 16], sconce_kernels::DType::Float32).unwrap();
         session.call("forward", &[IValue::Tensor(input)]).unwrap();
         assert_eq!(calls(&session, "sconce::conv_blocked"), convolutions, "{name}");
-        assert_eq!(calls(&session, "aten::_convolution"), transposed, "{name}");
+        assert_eq!(calls(&session, "sconce::conv_transpose_blocked"), transposed, "{name}");
         for gone in [
+            "aten::_convolution",
             "aten::conv2d",
             "sconce::conv2d",
             "aten::conv2d.padding",
@@ -264,6 +266,29 @@ fn pictures_are_made_larger_in_blocks() {
     assert_eq!(calls(&session, "aten::constant_pad_nd"), 1);
     assert_eq!(calls(&session, "sconce::to_blocked"), 0);
     assert_eq!(calls(&session, "sconce::from_blocked"), 2);
+}
+
+#[test]
+fn transposed_convolutions_and_gelu_are_in_blocks() {
+    let mut session = session("transposed", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    for gone in [
+        "aten::gelu",
+        "aten::silu",
+        "aten::relu",
+        "aten::conv_transpose2d.input",
+        "sconce::to_blocked",
+    ] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 2);
+    assert_eq!(calls(&session, "sconce::affine_blocked"), 1);
+    assert_eq!(calls(&session, "sconce::conv_transpose_blocked"), 4);
+    // Of two groups, whose normalisation stays, one whose windows have gaps, and one of few channels.
+    assert_eq!(calls(&session, "sconce::conv_transpose2d"), 3);
+    assert_eq!(calls(&session, "aten::batch_norm"), 1);
+    assert_eq!(calls(&session, "sconce::from_blocked"), 1);
 }
 
 #[test]

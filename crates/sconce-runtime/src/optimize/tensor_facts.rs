@@ -158,6 +158,8 @@ const SPATIAL: &[(&str, usize)] = &[
     ("aten::conv1d", 3),
     ("aten::conv2d", 4),
     ("sconce::conv2d", 4),
+    ("aten::conv_transpose2d", 4),
+    ("sconce::conv_transpose2d", 4),
     ("aten::conv3d", 5),
     ("aten::max_pool1d", 3),
     ("aten::max_pool2d", 4),
@@ -176,7 +178,6 @@ const SPATIAL: &[(&str, usize)] = &[
 /// More of them, that the layout of channels has not been followed through.
 const MORE_SPATIAL: &[(&str, usize)] = &[
     ("aten::conv_transpose1d", 3),
-    ("aten::conv_transpose2d", 4),
     ("aten::conv_transpose3d", 5),
     ("aten::grid_sampler", 4),
     ("aten::pixel_unshuffle", 4),
@@ -388,7 +389,9 @@ impl Search<'_> {
             return fact.floating();
         }
         if let Some((_, rank)) = SPATIAL.iter().find(|(name, _)| *name == symbol) {
-            let weight = rest.first().filter(|_| symbol.ends_with("::conv2d"));
+            let is_convolution = ["::conv2d", "::conv_transpose2d"];
+            let is_convolution = is_convolution.iter().any(|name| symbol.ends_with(name));
+            let weight = rest.first().filter(|_| is_convolution);
             let by_weight = weight.and_then(|&weight| self.get(weight)).is_some_and(|w| w.is_last);
             let is_last = fact.is_last || by_weight;
             return (fact.rank == *rank).then_some(Fact { is_last, ..fact });

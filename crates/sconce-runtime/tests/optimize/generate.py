@@ -471,6 +471,27 @@ def forward(self, x: Tensor):
     l = torch.batch_norm(torch.flatten(k, 0, 1), self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
     return x.transpose(0, 1) + z.transpose(0, 1), m, k, l
 """, dict(w0=(20, 12), c0=(20,), n0=(20,), w1=(12, 20), c1=(12,), w2=(20, 12))),
+    # Transposed convolutions with what follows them, and GELU behind convolutions and normalisation. Groups, dilation and
+    # few channels leave the blocks.
+    "transposed": ("""
+def forward(self, x: Tensor):
+    x = torch.ops.aten.gelu(torch.conv2d(x, self.w0, None, [2, 2], [1, 1], [1, 1], 1))
+    x = torch.batch_norm(x, self.g1, self.b1, self.m1, self.v1, False, 0.1, 1e-5, True)
+    x = torch.ops.aten.gelu(x)
+    y = torch.conv2d(x, self.w1, None, [2, 2], [1, 1], [1, 1], 1)
+    y = torch.batch_norm(y, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True)
+    y = torch.ops.aten.gelu(y, approximate="tanh")
+    z = torch.conv_transpose2d(y, self.w2, self.c0, [2, 2], [0, 0], [0, 0], 1, [1, 1])
+    z = torch.batch_norm(z, self.g1, self.b1, self.m1, self.v1, False, 0.1, 1e-5, True)
+    z = torch.relu_(z)
+    z = torch.ops.aten.gelu(torch.conv_transpose2d(y, self.w2, None, [2, 2], [0, 0], [0, 0], 1, [1, 1]) + z)
+    z = torch.ops.aten.silu(torch.conv_transpose2d(z, self.w3, None, [2, 2], [1, 1], [0, 0], 1, [1, 1]))
+    z = torch._convolution(z, self.w4, self.c1, [1, 2], [1, 1], [1, 1], True, [0, 1], 1, False, False, True, True)
+    a = torch.conv_transpose2d(z, self.w5, None, [2, 2], [1, 1], [0, 0], 2, [1, 1])
+    a = torch.batch_norm(a, self.g2, self.b2, self.m2, self.v2, False, 0.1, 1e-5, True)
+    b = torch.conv_transpose2d(z, self.w6, None, [2, 2], [1, 1], [0, 0], 1, [1, 1])
+    return a, z, torch.conv_transpose2d(z, self.w6, None, [2, 2], [1, 1], [1, 1], 1, [2, 2]), b
+""", dict(w0=(20, 3, 3, 3), n1=(20,), w1=(33, 20, 3, 3), n0=(33,), w2=(33, 20, 2, 2), c0=(20,), w3=(20, 16, 4, 4), w4=(16, 16, 3, 3), c1=(16,), w5=(16, 1, 3, 3), n2=(2,), w6=(16, 1, 3, 3))),
 }
 
 
@@ -535,7 +556,7 @@ def pictures(name):
     yield torch.randn(9, 9)
     if name not in ("residual", "inverted", "written"):
         yield torch.randn(3, 9, 9)
-    if name == "enlarged":
+    if name in ("enlarged", "transposed"):
         yield torch.randn(2, 3, 10, 12).to(memory_format=torch.channels_last)
 
 

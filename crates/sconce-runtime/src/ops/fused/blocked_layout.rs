@@ -3,8 +3,8 @@
 
 use sconce_kernels as kernels;
 use sconce_kernels::{
-    Activation, BinaryOp, BlockedConv, ChannelRun, MemoryFormat, PointwiseOp, PoolOptions, Tensor,
-    Upsample,
+    Activation, BinaryOp, BlockedConv, BlockedConvTranspose, ChannelRun, MemoryFormat, PointwiseOp,
+    PoolOptions, Tensor, Upsample,
 };
 
 use crate::error::{Raise, kernel};
@@ -46,7 +46,9 @@ pub(crate) const TABLE: Table = &[
     op("sconce::conv_blocked", "-", |context, args| {
         convolve(&args, context.exact(), context.precision())
     })
-    .steps(conv_steps),
+    .steps(|operands| conv_steps("conv2d", operands)),
+    op("sconce::conv_transpose_blocked", "-", |_, args| transpose(&args))
+        .steps(|operands| conv_steps("conv_transpose2d", operands)),
     op("sconce::max_pool2d_blocked", "-", |_, args| {
         let (image, numbers, ceil_mode) = (args.tensor(0)?, args.ints(1)?, args.bool(2)?);
         made(kernels::max_pool2d_blocked(image, &pool_options(&numbers, ceil_mode)?))
@@ -155,12 +157,16 @@ pub(crate) enum Unblocked {
     Weight,
     /// Weight or bias are of another dtype or shape.
     Weights,
-    /// Its windows move by other steps than one or two.
+    /// Its windows move by steps for which there is no kernel.
     Stride,
+    /// Elements of its windows lie apart.
+    Dilation,
     /// Its groups have a number of channels for which there is no kernel.
     Groups,
     /// Its input has another number of channels.
     Channels,
+    /// Its result would fill less than half of a block.
+    FewChannels,
 }
 
 impl Unblocked {
@@ -174,8 +180,10 @@ impl Unblocked {
         Unblocked::Weight,
         Unblocked::Weights,
         Unblocked::Stride,
+        Unblocked::Dilation,
         Unblocked::Groups,
         Unblocked::Channels,
+        Unblocked::FewChannels,
     ];
 
     /// In a few words, as profiles show it.
@@ -190,8 +198,10 @@ impl Unblocked {
             Unblocked::Weight => "weight not constant",
             Unblocked::Weights => "weights do not fit",
             Unblocked::Stride => "stride",
+            Unblocked::Dilation => "dilation",
             Unblocked::Groups => "width of groups",
             Unblocked::Channels => "channels do not fit",
+            Unblocked::FewChannels => "few channels",
         }
     }
 }
@@ -211,8 +221,8 @@ fn pool_options(numbers: &[i64], ceil_mode: bool) -> Result<PoolOptions<'_>> {
 }
 
 /// The convolution, the sum with a residual where there is one, and the activation.
-fn conv_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
-    let mut steps = vec!["conv2d"];
+fn conv_steps(name: &'static str, operands: &[Option<&IValue>]) -> Vec<&'static str> {
+    let mut steps = vec![name];
     if !matches!(operands.get(3), Some(Some(IValue::None))) {
         steps.push("add");
     }
@@ -228,44 +238,36 @@ fn affine_steps(operands: &[Option<&IValue>]) -> Vec<&'static str> {
 }
 
 fn activation_step(operand: Option<&Option<&IValue>>) -> Option<&'static str> {
-    let known = ["relu", "clamp", "hardsigmoid", "hardswish", "silu"];
+    let known = ["relu", "clamp", "hardsigmoid", "hardswish", "silu", "gelu", "gelu_tanh"];
     let Some(Some(IValue::Str(activation))) = operand else { return None };
     known.into_iter().find(|known| *known == &**activation)
 }
 
-/// The activation that operands from a place on say by a name and bounds, and whether what was
-/// computed has to go through silu after it.
-fn activation(args: &Args<'_>, place: usize) -> Result<(Activation, bool)> {
+/// The activation that operands from a place on say by a name and bounds.
+fn activation(args: &Args<'_>, place: usize) -> Result<Activation> {
     Ok(match &*args.str(place)? {
-        "none" => (Activation::None, false),
-        "relu" => (Activation::Relu, false),
+        "none" => Activation::None,
+        "relu" => Activation::Relu,
         "clamp" => {
             let [low, high] = [args.real(place + 1)?, args.real(place + 2)?];
-            (Activation::Clamp(low as f32, high as f32), false)
+            Activation::Clamp(low as f32, high as f32)
         }
-        "hardsigmoid" => (Activation::Hardsigmoid, false),
-        "hardswish" => (Activation::Hardswish, false),
-        "silu" => (Activation::None, true),
+        "hardsigmoid" => Activation::Hardsigmoid,
+        "hardswish" => Activation::Hardswish,
+        "silu" => Activation::Silu,
+        "gelu" => Activation::Gelu,
+        "gelu_tanh" => Activation::GeluTanh,
         _ => return Err(unfit()),
     })
-}
-
-/// A new tensor, whose numbers go through silu where they have to.
-fn finished(result: sconce_kernels::Result<Tensor>, silu: bool) -> Result {
-    let result = result.map_err(kernel)?;
-    if silu {
-        kernels::silu_in_place(&result).map_err(kernel)?;
-    }
-    Ok(IValue::Tensor(result))
 }
 
 /// Pictures to join, what each channel is multiplied by and what is added to it, the activation's name
 /// and bounds.
 fn affine(args: &Args<'_>) -> Result {
-    let (images, (activation, silu)) = (args.tensors(0)?, activation(args, 3)?);
+    let (images, activation) = (args.tensors(0)?, activation(args, 3)?);
     let images: Vec<&Tensor> = images.iter().collect();
     let (scale, shift) = (args.tensor(1)?, args.tensor(2)?);
-    finished(kernels::affine_blocked(&images, scale, shift, activation), silu)
+    made(kernels::affine_blocked(&images, scale, shift, activation))
 }
 
 /// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConv`], the activation's
@@ -276,7 +278,7 @@ fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Resu
     else {
         return Err(unfit());
     };
-    let (activation, silu) = activation(args, 5)?;
+    let activation = activation(args, 5)?;
     let options = BlockedConv {
         in_channels,
         out_channels,
@@ -291,7 +293,28 @@ fn convolve(args: &Args<'_>, exact: bool, precision: kernels::Precision) -> Resu
     };
     let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let residual = args.optional_tensor(3)?;
-    finished(kernels::conv_blocked(input, weight, bias, residual, &options), silu)
+    made(kernels::conv_blocked(input, weight, bias, residual, &options))
+}
+
+/// Input, weight, bias, residual or `None`, numbers in the order of [`BlockedConvTranspose`], the activation's name and
+/// bounds.
+fn transpose(args: &Args<'_>) -> Result {
+    let &[in_channels, out_channels, h, w, sh, sw, ph, pw, eh, ew] = args.ints(4)?.as_slice()
+    else {
+        return Err(unfit());
+    };
+    let options = BlockedConvTranspose {
+        in_channels,
+        out_channels,
+        kernel: [h, w],
+        stride: [sh, sw],
+        padding: [ph, pw],
+        output_padding: [eh, ew],
+        activation: activation(args, 5)?,
+    };
+    let (input, weight, bias) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    let residual = args.optional_tensor(3)?;
+    made(kernels::conv_transpose_blocked(input, weight, bias, residual, &options))
 }
 
 /// What `a.add_(b)` gives, as a new tensor: the result has the first operand's shape and dtype.

@@ -19,7 +19,7 @@ pub(crate) const TABLE: Table =
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
         op("aten::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None }),
-        // One that stays in PyTorch's order in an optimised graph, with the reason as its last operand.
+        // Those that stay in PyTorch's order in an optimised graph, with the reason as their last operand.
         op("sconce::conv2d", "-", |_, args| convolve(&args, [3, 4, 5, 6]))
             .strides(ResultStrides::Convolution { dilation: 5, groups: 6, extra: None })
             .steps(|operands| blocked_layout::unblocked(operands.get(7))),
@@ -40,6 +40,9 @@ pub(crate) const TABLE: Table =
             .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
         op("aten::conv_transpose2d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
             .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
+        op("sconce::conv_transpose2d", "-", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
+            .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) })
+            .steps(|operands| blocked_layout::unblocked(operands.get(8))),
         op("aten::conv_transpose3d", "input", |_, args| transpose(&args, [3, 4, 7, 6, 5]))
             .strides(ResultStrides::Convolution { dilation: 7, groups: 6, extra: Some(5) }),
         op("aten::convolution", "-", |_, args| either(&args)).strides(ResultStrides::Convolution {

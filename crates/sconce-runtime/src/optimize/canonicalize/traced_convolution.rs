@@ -1,12 +1,12 @@
 //! Convolutions in other words than most layers have: what tracing leaves of them, with all that
 //! PyTorch's backends want to know, and those whose padding is a word.
 
-use sconce_ir::{Constant, Kind, NodeId, Type, operators};
+use sconce_ir::{Constant, Kind, NodeId, Type, ValueId, operators};
 
 use crate::optimize::Optimization;
 
-/// Makes `convolution`, which exported programs hold, `_convolution` and `_convolution_mode`, which traces hold, the convolution of so many dimensions that it is, and puts
-/// numbers in the place of words for padding.
+/// Makes `convolution`, which exported programs hold, `_convolution` and `_convolution_mode`, which traces hold, the
+/// convolution of so many dimensions that it is, transposed or not, and puts numbers in the place of words for padding.
 pub(crate) fn name_convolutions(optimization: &mut Optimization) {
     for node in optimization.nodes() {
         let _ = name_one(optimization, node);
@@ -45,32 +45,40 @@ fn spell_padding(o: &mut Optimization, node: NodeId) -> Option<()> {
 
 fn name_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     let at = o.graph.node(node);
-    let (overload, [input, weight, bias, stride, padding, dilation, groups]) =
-        match (at.kind.symbol(), at.inputs()) {
-            (
-                "aten::_convolution",
-                &[input, weight, bias, stride, padding, dilation, transposed, _, groups, ..],
-            ) if o.constant(transposed) == Some(Constant::Bool(false)) => {
-                ("", [input, weight, bias, stride, padding, dilation, groups])
+    let (inputs, by_mode): (Vec<ValueId>, bool) = match (at.kind.symbol(), at.inputs()) {
+        (
+            "aten::_convolution" | "aten::convolution",
+            &[input, weight, bias, stride, padding, dilation, transposed, extra, groups, ..],
+        ) => match o.constant(transposed)? {
+            Constant::Bool(true) => {
+                (vec![input, weight, bias, stride, padding, extra, groups, dilation], false)
             }
-            (
-                "aten::convolution",
-                &[input, weight, bias, stride, padding, dilation, transposed, _, groups],
-            ) if o.constant(transposed) == Some(Constant::Bool(false)) => {
-                ("", [input, weight, bias, stride, padding, dilation, groups])
+            Constant::Bool(false) => {
+                (vec![input, weight, bias, stride, padding, dilation, groups], false)
             }
-            ("aten::_convolution_mode", inputs) => ("padding", inputs.try_into().ok()?),
             _ => return None,
-        };
-    let like = o.fact(input).zip(o.fact(weight)).filter(|(input, weight)| input.is_like(*weight));
-    let symbol = match like?.0.rank {
-        3 => "aten::conv1d",
-        4 => "aten::conv2d",
-        5 => "aten::conv3d",
+        },
+        ("aten::_convolution_mode", inputs) => (inputs.to_vec(), true),
         _ => return None,
     };
+    let &[input, weight, ..] = inputs.as_slice() else { return None };
+    let like = o.fact(input).zip(o.fact(weight)).filter(|(input, weight)| input.is_like(*weight));
+    let is_transposed = inputs.len() == 8;
+    let symbol = match (like?.0.rank, is_transposed) {
+        (3, false) => "aten::conv1d",
+        (4, false) => "aten::conv2d",
+        (5, false) => "aten::conv3d",
+        (3, true) => "aten::conv_transpose1d",
+        (4, true) => "aten::conv_transpose2d",
+        (5, true) => "aten::conv_transpose3d",
+        _ => return None,
+    };
+    let overload = match symbol {
+        _ if by_mode => "padding",
+        "aten::conv_transpose2d" | "aten::conv_transpose3d" => "input",
+        _ => "",
+    };
     let operator = operators::find(symbol, overload)?;
-    let inputs = [input, weight, bias, stride, padding, dilation, groups];
     let kind = Kind::Op(operator.schema.name.clone());
     let new = o.graph.new_node_with(kind, &inputs, Type::Tensor);
     o.graph.node_mut(new).operator = Some(operator.id);

@@ -14,14 +14,22 @@ pub(crate) fn fold(optimization: &mut Optimization) {
     optimization.refresh();
 }
 
-/// A layer with weights whose rows are channels of its result.
+/// A layer with weights that are known.
 struct Layer {
     node: NodeId,
     dtype: DType,
     /// The dimensions of its result behind that of the channels.
     behind: usize,
     kernel: Tensor,
+    /// Which of the kernel's dimensions is that of the result's channels.
+    dim: usize,
     bias: Option<Vec<f64>>,
+}
+
+impl Layer {
+    fn channels(&self) -> Option<usize> {
+        usize::try_from(*self.kernel.sizes().get(self.dim)?).ok()
+    }
 }
 
 fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
@@ -30,7 +38,7 @@ fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
     let (input, layer, (scale, mut shift)) = match at.kind.symbol() {
         "aten::batch_norm" => {
             let layer = layer_of_norm(o, first)?;
-            let channels = *layer.kernel.sizes().first()? as usize;
+            let channels = layer.channels()?;
             let both = scale_and_shift(o, follower, layer.dtype, channels)?;
             (first, layer, both)
         }
@@ -39,7 +47,7 @@ fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
             let is_constant = o.constant_tensor(first).is_some();
             let (input, factor) = if is_constant { (other, first) } else { (first, other) };
             let layer = layer(o, input, &[]).or_else(|| layer_behind_order(o, input))?;
-            let channels = *layer.kernel.sizes().first()? as usize;
+            let channels = layer.channels()?;
             let scale = each_channel(o.constant_tensor(factor)?, &layer, channels)?;
             (input, layer, (scale, vec![0.0; channels]))
         }
@@ -51,7 +59,7 @@ fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
     if !scale.iter().chain(&shift).all(|x| x.is_finite()) {
         return None;
     }
-    let kernel = scaled(&layer.kernel, &scale)?;
+    let kernel = scaled(&layer.kernel, layer.dim, &scale)?;
     let shift = Tensor::from_slice(&shift, &[shift.len() as i64]).ok()?;
     let kernel = o.insert_tensor(kernel, layer.node);
     let shift = o.insert_tensor(shift.to_dtype(layer.dtype).ok()?, layer.node);
@@ -96,11 +104,14 @@ fn layer_behind_order(o: &Optimization, ordered: ValueId) -> Option<Layer> {
 /// or these.
 fn layer(o: &Optimization, value: ValueId, readers: &[NodeId]) -> Option<Layer> {
     let node = o.producer(value);
-    let (rank, behind) = match o.graph.node(node).kind.symbol() {
-        "aten::linear" => (None, 0),
-        "aten::conv1d" => (Some(3), 1),
-        "aten::conv2d" => (Some(4), 2),
-        "aten::conv3d" => (Some(5), 3),
+    let (rank, behind, dim) = match o.graph.node(node).kind.symbol() {
+        "aten::linear" => (None, 0, 0),
+        "aten::conv1d" => (Some(3), 1, 0),
+        "aten::conv2d" => (Some(4), 2, 0),
+        "aten::conv3d" => (Some(5), 3, 0),
+        "aten::conv_transpose1d" => (Some(3), 1, 1),
+        "aten::conv_transpose2d" => (Some(4), 2, 1),
+        "aten::conv_transpose3d" => (Some(5), 3, 1),
         _ => return None,
     };
     let asks_sizes = |user: NodeId, index: u32| {
@@ -118,19 +129,23 @@ fn layer(o: &Optimization, value: ValueId, readers: &[NodeId]) -> Option<Layer> 
             read && o.graph.node(only.user).owner() == own
         })
     };
-    let &[input, weight, bias, ..] = o.graph.node(node).inputs() else { return None };
+    let &[input, weight, bias, ref rest @ ..] = o.graph.node(node).inputs() else { return None };
+    // Channels of several groups share a place in the weight of a transposed convolution.
+    if dim == 1 && o.constant(*rest.get(3)?) != Some(Constant::Int(1)) {
+        return None;
+    }
     let fact = o.fact(input)?;
     let fits = rank.is_none_or(|rank| fact.rank == rank)
         && matches!(fact.dtype, DType::Float32 | DType::Float64)
         && is_private
         && !o.is_written(value);
     let kernel = o.constant_tensor(weight).filter(|kernel| fits && kernel.dtype() == fact.dtype)?;
-    let channels = *kernel.sizes().first()? as usize;
+    let channels = *kernel.sizes().get(dim)? as usize;
     let bias = match o.constant(bias)? {
         Constant::None => None,
         _ => Some(per_channel(o.constant_tensor(bias)?, fact.dtype, channels)?),
     };
-    Some(Layer { node, dtype: fact.dtype, behind, kernel: kernel.clone(), bias })
+    Some(Layer { node, dtype: fact.dtype, behind, kernel: kernel.clone(), dim, bias })
 }
 
 /// A number for each channel of what a layer gives, where a factor is that.
@@ -185,12 +200,13 @@ fn per_channel(tensor: &Tensor, dtype: DType, channels: usize) -> Option<Vec<f64
     tensor.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()
 }
 
-/// Each of the rows times its number.
-fn scaled(kernel: &Tensor, scale: &[f64]) -> Option<Tensor> {
+/// Each index of a dimension times its number.
+fn scaled(kernel: &Tensor, dim: usize, scale: &[f64]) -> Option<Tensor> {
     let mut all = kernel.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()?;
-    let row = all.len().checked_div(scale.len()).filter(|&row| row > 0)?;
-    for (row, scale) in all.chunks_exact_mut(row).zip(scale) {
-        row.iter_mut().for_each(|weight| *weight *= scale);
+    let inner: i64 = kernel.sizes().get(dim + 1..)?.iter().product();
+    let inner = usize::try_from(inner).ok().filter(|&inner| inner > 0)?;
+    for (weights, scale) in all.chunks_exact_mut(inner).zip(scale.iter().cycle()) {
+        weights.iter_mut().for_each(|weight| *weight *= scale);
     }
     let scaled = Tensor::from_slice(&all, kernel.sizes()).ok()?;
     // Where channels lie in the weight decides where they lie in what the convolution gives.

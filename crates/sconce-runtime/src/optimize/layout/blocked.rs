@@ -119,6 +119,7 @@ impl Layout<'_> {
         }
         match symbol {
             "aten::conv2d" => return self.convolution(node),
+            "aten::conv_transpose2d" => return self.transposed_convolution(node),
             "aten::cat" => return self.join(node, first),
             "aten::view" | "aten::reshape" => return self.shuffle(node, first),
             _ if ARITHMETIC.contains(&symbol) => return self.arithmetic(node, first),
@@ -367,7 +368,8 @@ impl Layout<'_> {
             let reason = self.o.insert_constant(&Constant::Str(reason.text().into()), node);
             self.o.graph.add_node_input(node, reason);
             let convolution = self.o.graph.node_mut(node);
-            convolution.kind = Kind::from_symbol("sconce::conv2d");
+            let name = convolution.kind.symbol().trim_start_matches("aten::");
+            convolution.kind = Kind::from_symbol(&format!("sconce::{name}"));
             convolution.operator = None;
         }
     }

@@ -1,10 +1,7 @@
 //! Activations that are applied to a result before it is stored.
 
-use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::dispatch::{Level, best, dispatch};
 use sconce_kernel_core::vecmath::single;
-
-use crate::{Result, Tensor};
 
 /// A function applied to every number of a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,26 +16,44 @@ pub enum Activation {
     Hardsigmoid,
     /// `torch.nn.functional.hardswish`.
     Hardswish,
+    /// `torch.nn.functional.silu`.
+    Silu,
+    /// `torch.nn.functional.gelu`.
+    Gelu,
+    /// `torch.nn.functional.gelu(approximate='tanh')`.
+    GeluTanh,
 }
 
-/// `x / (1 + e^-x)` of each number of a contiguous tensor, in its place. Products and sums are fused
-/// where the CPU does that, so results are not those of every CPU, but within 4 units in the last
-/// place on each.
-///
-/// # Errors
-/// Where the tensor is not of `float32`, or not contiguous.
-pub fn silu_in_place(image: &Tensor) -> Result<()> {
-    /// Elements below which other threads cost more than they bring.
-    const PARALLEL: usize = 1 << 15;
-    let mut numbers = image.write::<f32>()?;
-    partition::for_each_chunk(&mut numbers, 16, PARALLEL, |_, numbers| match best() {
-        Level::Baseline => numbers.iter_mut().for_each(|x| *x = single::silu(*x)),
-        _ => dispatch(
-            #[inline(always)]
-            || numbers.iter_mut().for_each(|x| *x = silu(*x)),
-        ),
-    });
-    Ok(())
+/// Pixels of a block of channels that are computed before such functions are applied to them as [`Activation::Silu`]: the
+/// nearest cache holds those of two blocks, and no tile of the widest kernels is cut.
+pub(super) const NEAR_PIXELS: usize = 14 * 16;
+
+impl Activation {
+    /// Whether it is applied to numbers that have been stored, not to the registers that they are computed in: it takes
+    /// more registers than the sums leave.
+    pub(super) fn is_of_stored(self) -> bool {
+        matches!(self, Activation::Silu | Activation::Gelu | Activation::GeluTanh)
+    }
+
+    /// Applies it to numbers that have just been stored, if it is one that has not been applied before.
+    pub(super) fn apply_to_stored(self, numbers: &mut [f32]) {
+        let is_baseline = best() == Level::Baseline;
+        match self {
+            Activation::Silu if is_baseline => each(numbers, single::silu),
+            Activation::Silu => each(numbers, silu),
+            Activation::Gelu if is_baseline => each(numbers, single::gelu),
+            Activation::Gelu => each(numbers, single::gelu_fused),
+            Activation::GeluTanh => each(numbers, single::gelu_tanh),
+            _ => {}
+        }
+    }
+}
+
+fn each(numbers: &mut [f32], f: impl Fn(f32) -> f32) {
+    dispatch(
+        #[inline(always)]
+        || numbers.iter_mut().for_each(|x| *x = f(*x)),
+    );
 }
 
 /// 1.5 * 2^23: added to a small number it leaves the nearest integer in the low bits.
@@ -52,6 +67,8 @@ const LOG2_E_REST: f32 = 1.925_963e-8;
 const EXP2: [f32; 6] =
     [1.326_472_7e-3, 9.671_513e-3, 5.550_733_6e-2, 2.402_224_2e-1, 6.931_47e-1, 1.0];
 
+/// `x / (1 + e^-x)`. Products and sums are fused where the CPU does that, so results are not those of every CPU, but
+/// within 4 units in the last place on each.
 #[inline(always)]
 fn silu(x: f32) -> f32 {
     let t = x * -std::f32::consts::LOG2_E;
@@ -71,17 +88,15 @@ fn silu(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may fail")]
-
     use super::*;
 
     #[test]
-    fn silu_in_place_is_near_the_true_value_everywhere() {
+    fn silu_is_near_the_true_value_everywhere() {
         let bits = (0..=u32::MAX).step_by(9973).map(f32::from_bits);
         let x: Vec<f32> = bits.chain([0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY]).collect();
-        let tensor = Tensor::from_slice(&x, &[x.len() as i64]).unwrap();
-        silu_in_place(&tensor).unwrap();
-        for (&x, found) in x.iter().zip(tensor.to_vec::<f32>().unwrap()) {
+        let mut results = x.clone();
+        Activation::Silu.apply_to_stored(&mut results);
+        for (&x, found) in x.iter().zip(results) {
             let exact = f64::from(x) / (1.0 + (-f64::from(x)).exp());
             let off = (f64::from(found) - exact).abs();
             // Below, e^-x is infinite in this precision.

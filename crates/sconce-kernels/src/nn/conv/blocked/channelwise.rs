@@ -3,7 +3,7 @@
 use sconce_kernel_core::simd::dispatch::dispatch;
 use sconce_kernel_core::simd::lanes::LANES;
 
-use super::activation::Activation;
+use super::activation::{Activation, NEAR_PIXELS};
 use super::blocked_sizes;
 use super::pixel_groups::{Group, each_group, for_group};
 use super::share::each;
@@ -114,6 +114,13 @@ fn affine(from: &[f32], numbers: &[Group; 2], to: &mut [f32], activation: Activa
         }),
         Activation::Hardsigmoid => pixels(from, numbers, to, gate),
         Activation::Hardswish => pixels(from, numbers, to, |x| x * gate(x)),
+        Activation::Silu | Activation::Gelu | Activation::GeluTanh => {
+            let parts = from.chunks(NEAR_PIXELS * LANES).zip(to.chunks_mut(NEAR_PIXELS * LANES));
+            for (from, to) in parts {
+                pixels(from, numbers, to, |x| x);
+                activation.apply_to_stored(to);
+            }
+        }
     }
 }
 

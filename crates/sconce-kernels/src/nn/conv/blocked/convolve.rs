@@ -9,7 +9,7 @@ use sconce_kernel_core::simd::dispatch::{Level, best};
 use sconce_kernel_core::simd::lanes::LANES;
 use smallvec::SmallVec;
 
-use super::activation::Activation;
+use super::activation::{Activation, NEAR_PIXELS};
 use super::channel_pairs::has_pairs;
 use super::depthwise_pair::{DepthwisePair, depthwise_pair, takes_pairs};
 use super::derived_weights::DerivedWeights;
@@ -22,7 +22,7 @@ use super::{ChannelLayout, blocked_sizes, scratch, winograd};
 use crate::{DType, Error, Result, Tensor};
 
 /// Multiply-adds below which other threads cost more than they bring.
-const PARALLEL: usize = 1 << 20;
+pub(super) const PARALLEL: usize = 1 << 20;
 
 /// Weights of a part of the windows that all rows are computed with before the next part, in elements,
 /// where tiles are so small that weights come faster than a second cache of some CPUs gives them.
@@ -240,12 +240,21 @@ fn sizes(scheme: ChannelLayout, input: &Tensor, o: &BlockedConv) -> Result<Optio
 }
 
 /// Of this many elements of a window, each with `line` weights, how many are taken at a time.
-fn part_of(level: Level, elements: usize, line: usize) -> usize {
+pub(super) fn part_of(level: Level, elements: usize, line: usize) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => elements,
         _ => elements.min((PART / line).max(1)),
     }
+}
+
+/// How many of an image's rows a piece has when this many threads share as many stretches of channels.
+pub(super) fn rows_per_piece(rows: usize, threads: usize, block_runs: usize) -> usize {
+    if threads < 2 {
+        return rows;
+    }
+    let pieces = (threads * PIECES_PER_THREAD).div_ceil(block_runs.max(1));
+    rows.div_ceil(pieces).max(1)
 }
 
 /// The convolution of one image.
@@ -270,19 +279,13 @@ struct ConvTask<'a, T> {
 }
 
 impl Call<'_> {
-    /// How many rows a piece has when this many threads share the work.
-    fn rows_per_piece(&self, threads: usize, block_runs: usize) -> usize {
-        let rows = self.sizes.output[0];
-        if threads < 2 {
-            return rows;
-        }
-        let pieces = (threads * PIECES_PER_THREAD).div_ceil(block_runs.max(1));
-        rows.div_ceil(pieces).max(1)
+    fn residual_rows(&self, block: usize, first_row: usize, len: usize) -> Option<&[f32]> {
+        self.residual_pixels(block, first_row * self.sizes.output[1], len)
     }
 
-    fn residual_rows(&self, block: usize, first_row: usize, len: usize) -> Option<&[f32]> {
+    fn residual_pixels(&self, block: usize, first: usize, len: usize) -> Option<&[f32]> {
         let [height, width] = self.sizes.output;
-        let start = (block * height + first_row) * width * LANES;
+        let start = (block * height * width + first) * LANES;
         self.residual.and_then(|residual| residual.get(start..start + len))
     }
 
@@ -350,7 +353,7 @@ impl Call<'_> {
         let stretch_count = block_runs(out_channels, self.groups).count();
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
         let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
-        let rows = self.rows_per_piece(threads, stretch_count);
+        let rows = rows_per_piece(out_height, threads, stretch_count);
         let (mut rest, mut weights) = (out, T::weights(self.weights));
         let mut pieces = Vec::new();
         for stretch in block_runs(out_channels, self.groups) {
@@ -376,7 +379,12 @@ impl Call<'_> {
         let asks_ahead = lanes > 1 && out_height * out_width <= AHEAD_PIXELS;
         let compute = |piece: ConvTask<'_, T>| {
             let [a, b] = piece.out;
-            let step = if flat { a.len() } else { out_width * LANES };
+            let activation = self.options.activation;
+            let step = match flat {
+                true if activation.is_of_stored() => a.len().min(NEAR_PIXELS * LANES),
+                true => a.len(),
+                false => out_width * LANES,
+            };
             let start = piece.group * planes * plane;
             let line = piece.weights.len() / offsets.len();
             let most = part_of(self.level, offsets.len(), line);
@@ -386,15 +394,19 @@ impl Call<'_> {
                     Part { first: done == 0, last: done + offsets_part.len() == offsets.len() };
                 let mut second = b.chunks_mut(step);
                 for (index, a) in a.chunks_mut(step).enumerate() {
-                    let at = piece.first_row + index;
                     let b = second.next().unwrap_or_default();
+                    let pixel = piece.first_row * out_width + index * step / LANES;
                     let residual = [
-                        self.residual_rows(piece.first_block, at, a.len()),
-                        self.residual_rows(piece.first_block + 1, at, b.len()),
+                        self.residual_pixels(piece.first_block, pixel, a.len()),
+                        self.residual_pixels(piece.first_block + 1, pixel, b.len()),
                     ];
+                    let window = match flat {
+                        true => pixel,
+                        false => (piece.first_row + index) * s.stride[0] * width,
+                    };
                     let call = Row {
                         input: x,
-                        start: start + at * s.stride[0] * width * lanes,
+                        start: start + window * lanes,
                         offsets: offsets_part,
                         run: lanes,
                         whole: whole.saturating_sub(done),
@@ -403,11 +415,15 @@ impl Call<'_> {
                         weights: &piece.weights[done * line..],
                         bias: &self.bias[piece.first_block * LANES..],
                         residual: if b.is_empty() { [residual[0], None] } else { residual },
-                        activation: self.options.activation,
+                        activation,
                         part,
                         ahead: if asks_ahead && index == 0 { piece.weights.len() } else { 0 },
                     };
-                    T::row(self.level, &call, [a, b]);
+                    T::row(self.level, &call, [&mut *a, &mut *b]);
+                    if part.last {
+                        activation.apply_to_stored(a);
+                        activation.apply_to_stored(b);
+                    }
                 }
             }
         };
@@ -472,6 +488,7 @@ impl Call<'_> {
                 activation: self.options.activation,
             };
             depthwise_row(self.level, &call, out);
+            self.options.activation.apply_to_stored(out);
         };
         // In large images, which are not copied, two rows at once have been measured to be slower than one.
         let takes_pairs = s.padding == [0; 2]
@@ -498,7 +515,9 @@ impl Call<'_> {
                 residual: [part(index), part(index + 1)],
                 activation: self.options.activation,
             };
-            depthwise_pair(self.level, &pair, [upper, lower]);
+            depthwise_pair(self.level, &pair, [&mut *upper, &mut *lower]);
+            self.options.activation.apply_to_stored(upper);
+            self.options.activation.apply_to_stored(lower);
         }
     }
 
@@ -527,6 +546,7 @@ impl Call<'_> {
                         activation: self.options.activation,
                     };
                     permuted_row(self.level, &call, out);
+                    self.options.activation.apply_to_stored(out);
                 }
             });
         };
@@ -548,7 +568,7 @@ impl Call<'_> {
         let (plane, out_plane) = (height * width * LANES, out_height * out_width * LANES);
         let threads = if out.len() * work < serial { 1 } else { partition::num_threads() };
         // Rows are computed in pairs.
-        let rows = self.rows_per_piece(threads, out.len() / out_plane).next_multiple_of(2);
+        let rows = rows_per_piece(out_height, threads, out.len() / out_plane).next_multiple_of(2);
         let compute = |(block, first, out): (usize, usize, &mut [f32])| {
             compute(block, first, &x[block * plane..(block + 1) * plane], out);
         };

@@ -24,18 +24,20 @@ mod select;
 mod share;
 mod tile;
 mod tile_number;
+mod transpose;
 mod upsample;
 mod winograd;
 
-pub use activation::{Activation, silu_in_place};
+pub use activation::Activation;
 pub use channelwise::{affine_blocked, gate_blocked};
 pub use convolve::{BlockedConv, conv_blocked};
 pub use group_norm::group_norm_blocked;
 pub use join::{ChannelRun, cat_blocked};
-pub use pack::{pack_bias, pack_weight};
+pub use pack::{pack_bias, pack_transposed_weight, pack_weight};
 pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
 pub use reorder::{from_blocked, from_blocked_channels_last, to_blocked};
 pub use select::select_blocked;
+pub use transpose::{BlockedConvTranspose, conv_transpose_blocked};
 pub use upsample::upsample_blocked;
 
 use sconce_kernel_core::simd::lanes::LANES;

@@ -3,6 +3,7 @@
 use sconce_kernel_core::simd::lanes::LANES;
 
 use super::ChannelLayout;
+use super::transpose::phase_pairs;
 use crate::{DType, Error, Result, Tensor};
 
 /// A stretch of one or two blocks of result channels of one group.
@@ -73,8 +74,53 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
             }
         }
     }
-    let packed = Tensor::from_slice(&packed, &[packed.len() as i64])?;
-    Tensor::from_file(&packed.into_file()?).map(Some)
+    shared(&packed).map(Some)
+}
+
+/// Packs the weight `[I, O, h, w]` of a transposed convolution of one group with this stride for
+/// [`conv_transpose_blocked`](crate::conv_transpose_blocked), phase by phase; `None` where its sizes are none of one.
+/// Its memory can be shared by threads.
+///
+/// # Errors
+/// For other dtypes than `float32`.
+pub fn pack_transposed_weight(weight: &Tensor, stride: [i64; 2]) -> Result<Option<Tensor>> {
+    if weight.dtype() != DType::Float32 {
+        return Err(Error::runtime("only float32 is convolved in blocks"));
+    }
+    let sizes: Vec<usize> = weight.sizes().iter().map(|&size| size as usize).collect();
+    let &[input, out, height, width] = sizes.as_slice() else { return Ok(None) };
+    let stride = stride.map(|stride| usize::try_from(stride).unwrap_or(0));
+    if stride.contains(&0) || sizes.contains(&0) {
+        return Ok(None);
+    }
+    let all = weight.to_vec::<f32>()?;
+    let at = |i: usize, o: usize, row: usize, column: usize| match i < input && o < out {
+        true => all[((i * out + o) * height + row) * width + column],
+        false => 0.0,
+    };
+    let mut packed = Vec::new();
+    for run in block_runs(out, 1) {
+        let channels = run.first * LANES..(run.first + run.blocks) * LANES;
+        // Phases beyond the window have none of its elements.
+        for [top, left] in phase_pairs([stride[0].min(height), stride[1].min(width)]) {
+            for block in 0..input.div_ceil(LANES) {
+                for row in (top..height).step_by(stride[0]) {
+                    for column in (left..width).step_by(stride[1]) {
+                        for i in block * LANES..(block + 1) * LANES {
+                            packed.extend(channels.clone().map(|o| at(i, o, row, column)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    shared(&packed).map(Some)
+}
+
+/// Numbers in memory that threads may share.
+fn shared(numbers: &[f32]) -> Result<Tensor> {
+    let numbers = Tensor::from_slice(numbers, &[numbers.len() as i64])?;
+    Tensor::from_file(&numbers.into_file()?)
 }
 
 /// The bias of this many channels, filled up with zeros to whole blocks.

@@ -10,7 +10,7 @@ use super::*;
 use crate::{ConvOptions, PoolOptions, conv, max_pool};
 
 /// Those that this CPU lacks are run as its best.
-const LEVELS: &[Level] = &[
+pub(super) const LEVELS: &[Level] = &[
     Level::Baseline,
     #[cfg(target_arch = "x86_64")]
     Level::Avx2,
@@ -20,7 +20,7 @@ const LEVELS: &[Level] = &[
     Level::Neon,
 ];
 
-fn numbers(sizes: &[i64], seed: u32) -> Tensor {
+pub(super) fn numbers(sizes: &[i64], seed: u32) -> Tensor {
     let count = sizes.iter().product::<i64>() as usize;
     let mut state = seed;
     let values: Vec<f32> = (0..count)
@@ -33,7 +33,7 @@ fn numbers(sizes: &[i64], seed: u32) -> Tensor {
 }
 
 #[track_caller]
-fn close(found: &Tensor, expected: &Tensor) {
+pub(super) fn close(found: &Tensor, expected: &Tensor) {
     assert_eq!(found.sizes(), expected.sizes());
     let (found, expected) = (found.to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
     for (found, expected) in found.iter().zip(&expected) {
@@ -108,6 +108,14 @@ fn convolutions_in_blocks_are_convolutions() {
             close(&run(None, Activation::None), &expected);
             let relu = crate::unary(crate::UnaryOp::Relu, &summed).unwrap();
             close(&run(Some(&blocked_residual), Activation::Relu), &relu);
+            for (activation, function) in [
+                (Activation::Silu, crate::UnaryOp::Silu),
+                (Activation::Gelu, crate::UnaryOp::Gelu),
+                (Activation::GeluTanh, crate::UnaryOp::GeluTanh),
+            ] {
+                let expected = crate::unary(function, &summed).unwrap();
+                close(&run(Some(&blocked_residual), activation), &expected);
+            }
         }
     }
 }

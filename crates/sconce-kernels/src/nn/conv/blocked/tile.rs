@@ -338,6 +338,8 @@ pub(super) unsafe fn finish<V: Lanes>(activation: Activation, x: V) -> V {
             Activation::Clamp(low, high) => x.at_least(V::splat(low)).at_most(V::splat(high)),
             Activation::Hardsigmoid => gate(x),
             Activation::Hardswish => x.mul(gate(x)),
+            // Applied to what is stored.
+            Activation::Silu | Activation::Gelu | Activation::GeluTanh => x,
         }
     }
 }

@@ -283,6 +283,11 @@ impl Call<'_> {
                 activation: self.operands.activation,
             };
             finite &= transform_output(self.level, self.variant, &self.outline, &call, out);
+            // Rows whose last tile this was; tiles before those may have been among others.
+            let (tile, skipped) = (self.variant.tile(), image * of_image);
+            let whole = [at, end].map(|tiles| (tiles - skipped) / columns * tile);
+            let [from, to] = whole.map(|row| (row.min(height) - *first_row) * width * LANES);
+            self.operands.activation.apply_to_stored(&mut out[from..to]);
             at = end;
         }
         finite

@@ -189,7 +189,13 @@ fn it_is_chosen_said_and_turned_off() {
 #[test]
 fn residuals_and_activations_are_those_of_direct_convolution() {
     let residual = normal(&[2, 40, 18, 15], 4);
-    for activation in [Activation::Relu, Activation::Hardswish, Activation::Clamp(-0.5, 2.0)] {
+    for activation in [
+        Activation::Relu,
+        Activation::Hardswish,
+        Activation::Clamp(-0.5, 2.0),
+        Activation::Silu,
+        Activation::Gelu,
+    ] {
         let input = CHOSEN.input();
         let found = run(&input, Some(&residual), activation, false);
         let expected = run(&input, Some(&residual), activation, true);
