@@ -359,9 +359,19 @@ impl Optimization {
         self.graph.node_mut(new).range = range;
     }
 
-    /// Gives up a tensor that a pass has made and another one has made something else of, if nothing but a node that is
-    /// about to go uses it: while large weights are packed, few are there twice.
+    /// Lets go of the file's pages of a weight that something else has been made of.
+    pub(crate) fn release(&self, weight: ValueId) {
+        if let Some(Constant::Tensor(tensor)) = self.constant(weight)
+            && let Some(tensor) = self.tensor(&tensor)
+        {
+            tensor.storage().release();
+        }
+    }
+
+    /// Gives up a tensor that something else has been made of: while large weights are packed, few are there twice. One
+    /// that a pass has made goes, if nothing but a node that is about to go uses it.
     pub(crate) fn give_up(&mut self, value: ValueId) {
+        self.release(value);
         let Some(Constant::Tensor(tensor)) = self.constant(value) else { return };
         let index = tensor.index as usize;
         let is_used_once = self.graph.value(value).uses().len() == 1;

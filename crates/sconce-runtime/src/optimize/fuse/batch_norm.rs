@@ -61,6 +61,9 @@ fn fold_one(o: &mut Optimization, follower: NodeId) -> Option<()> {
     }
     let kernel = scaled(&layer.kernel, layer.dim, &scale)?;
     let shift = Tensor::from_slice(&shift, &[shift.len() as i64]).ok()?;
+    if let Some(&weight) = o.graph.node(layer.node).inputs().get(1) {
+        o.release(weight);
+    }
     let kernel = o.insert_tensor(kernel, layer.node);
     let shift = o.insert_tensor(shift.to_dtype(layer.dtype).ok()?, layer.node);
     o.graph.replace_node_input(layer.node, 1, kernel);

@@ -90,6 +90,10 @@ impl Layout<'_> {
         if !fits || last <= first || last > whole || (is_narrow && step.is_some()) {
             return None;
         }
+        if (first, last) == (0, whole) {
+            self.views.insert(self.o.graph.node(node).output());
+            return self.enter(node, input);
+        }
         let value = self.part(input, first, last - first, node);
         self.views.insert(self.o.graph.node(node).output());
         self.enter(node, Blocked { value, channels: last - first, ..input })

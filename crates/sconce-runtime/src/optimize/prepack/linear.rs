@@ -22,6 +22,8 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     }
     let &[input, weight, bias] = o.graph.node(node).inputs() else { return None };
     let packed = packed(o, weight)?;
+    // It stays an operand, for what is not computed with packed weights.
+    o.release(weight);
     let follower = activation_after(o, node);
     let packed = o.insert_tensor(packed, node);
     let code = follower.map_or(-1, |(_, code)| code as i64);
