@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 30] = [
+const NETWORKS: [&str; 31] = [
     "residual",
     "inverted",
     "written",
@@ -44,6 +44,7 @@ const NETWORKS: [&str; 30] = [
     "ghosts",
     "rows",
     "transposed",
+    "volumes",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -184,6 +185,15 @@ fn convolutions_behind_lists_gates_and_places_are_in_blocks_too() {
             assert_eq!(calls(&session, gone), 0, "{name}: {gone}");
         }
     }
+}
+
+#[test]
+fn volumes_are_convolved_as_pictures() {
+    let mut session = session("volumes", true);
+    let input = Tensor::zeros(&[1, 3, 5, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "sconce::conv3d_packed"), 7);
+    assert_eq!(calls(&session, "aten::conv3d"), 2);
 }
 
 #[test]

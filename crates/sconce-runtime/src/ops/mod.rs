@@ -64,6 +64,7 @@ const TABLES: &[Table] = &[
     nn::bilinear::TABLE,
     nn::conv::TABLE,
     fused::blocked_layout::TABLE,
+    fused::conv3d::TABLE,
     fused::pointwise::TABLE,
     fused::layers::TABLE,
     fused::integer_layers::TABLE,
@@ -174,6 +175,7 @@ pub(crate) fn find(symbol: &str, overload: &str) -> Option<Builtin> {
 
 pub(crate) use crate::ops::descriptor::derived::changes_looks;
 pub(crate) use crate::ops::fused::blocked_layout::Unblocked;
+pub(crate) use crate::ops::fused::conv3d::{CONV3D_PACKED, MAX_PLANAR};
 pub(crate) use crate::ops::fused::integer_layers::INTEGER_LINEAR;
 pub(crate) use crate::ops::fused::integer_layers::OF_CODES;
 pub(crate) use crate::ops::fused::integer_layers::RESULT_DTYPE as INTEGER_RESULT_DTYPE;

@@ -47,6 +47,7 @@ const PASSES: &[Pass] = &[
     ("fold batch normalization", fuse::batch_norm::fold),
     ("merge branches", fuse::branches::merge),
     ("choose the blocked layout", layout::blocked::choose_layout),
+    ("prepack convolutions of volumes", prepack::convolution3d::pack),
     ("prepack linear layers", prepack::linear::pack),
     ("prepack encoder layers", prepack::encoder_layer::pack),
     ("prepack recurrent layers", prepack::recurrent::pack),

@@ -492,6 +492,23 @@ def forward(self, x: Tensor):
     b = torch.conv_transpose2d(z, self.w6, None, [2, 2], [1, 1], [0, 0], 1, [1, 1])
     return a, z, torch.conv_transpose2d(z, self.w6, None, [2, 2], [1, 1], [1, 1], 1, [2, 2]), b
 """, dict(w0=(20, 3, 3, 3), n1=(20,), w1=(33, 20, 3, 3), n0=(33,), w2=(33, 20, 2, 2), c0=(20,), w3=(20, 16, 4, 4), w4=(16, 16, 3, 3), c1=(16,), w5=(16, 1, 3, 3), n2=(2,), w6=(16, 1, 3, 3))),
+    # Volumes: windows of many shapes and steps, of few channels and of many; groups, and padding that no element of the
+    # window is in the middle of, stay as they are.
+    "volumes": ("""
+def forward(self, x: Tensor):
+    y = torch.conv3d(x, self.w0, None, [1, 2, 2], [1, 3, 3], [1, 1, 1], 1)
+    y = torch.relu_(torch.batch_norm(y, self.g0, self.b0, self.m0, self.v0, False, 0.1, 1e-5, True))
+    z = torch.conv3d(y, self.w1, self.c0, [1], [1], [1], 1)
+    z = torch.relu_(z + y)
+    a = torch.conv3d(z, self.w2, None, [2, 1, 1], [1, 0, 0], [1, 1, 1], 1)
+    b = torch.conv3d(z, self.w3, None, [1, 1, 1], [0, 1, 1], [1, 2, 2], 1)
+    c = torch.conv3d(z, self.w4, self.c0, [1, 1, 1], [0, 0, 0], [1, 1, 1], 1)
+    d = torch.conv3d(z, self.w1, None, [2, 2, 2], [2, 1, 1], [2, 1, 1], 1)
+    e = torch.conv3d(z, self.w1, None, [1, 1, 1], [2, 1, 1], [1, 1, 1], 1)
+    f = torch.conv3d(z, self.w5, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], 20)
+    g = torch._convolution(z, self.w1, None, [3, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1, False, False, True, True)
+    return a, b, c, d, e, f, g
+""", dict(w0=(20, 3, 3, 7, 7), n0=(20,), w1=(20, 20, 3, 3, 3), c0=(20,), w2=(33, 20, 3, 1, 1), w3=(16, 20, 1, 3, 3), w4=(20, 20, 2, 2, 2), w5=(20, 1, 3, 3, 3))),
 }
 
 
@@ -535,6 +552,8 @@ def inputs(name):
         return iter([torch.randn(3, 2, 12), torch.randn(2, 3, 12), torch.randn(12, 2, 3).transpose(0, 2), torch.randn(6, 12), torch.randn(3, 3, 12)])
     if name in ("layers", "listed"):
         return sequences()
+    if name == "volumes":
+        return volumes()
     flat = name in ("dense", "moved", "pointwise", "several") or name.startswith("chains")
     return matrices() if flat else pictures(name)
 
@@ -544,6 +563,18 @@ def sequences():
         yield torch.randn(steps, batch, 12)
     yield torch.randn(12, 1, 6).transpose(0, 2)
     yield torch.full((6, 1, 12), float("nan"))
+
+
+def volumes():
+    yield torch.randn(1, 3, 5, 14, 18)
+    yield torch.randn(2, 3, 4, 9, 12)
+    yield torch.randn(1, 4, 3, 12, 9).transpose(1, 2)
+    yield torch.full((1, 3, 3, 9, 9), float("nan"))
+    yield torch.randn(3, 3, 9, 9)
+    yield torch.randn(1, 3, 1, 9, 9)
+    yield torch.randn(1, 4, 3, 9, 9)
+    yield torch.randn(1, 3, 3, 9, 9).double()
+    yield torch.randn(2, 3, 4, 9, 12).to(memory_format=torch.channels_last_3d)
 
 
 def pictures(name):

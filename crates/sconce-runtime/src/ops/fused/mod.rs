@@ -1,6 +1,7 @@
 //! Operators that no program has: passes of the optimizer put them into graphs.
 
 pub(crate) mod blocked_layout;
+pub(crate) mod conv3d;
 pub(crate) mod integer_layers;
 pub(crate) mod layers;
 pub(crate) mod pointwise;
