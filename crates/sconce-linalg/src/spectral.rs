@@ -645,7 +645,7 @@ mod tests {
         ];
         for (diagonal, rows) in diagonals {
             let n = diagonal.len();
-            let at = |i: usize| if i % (n + 1) == 0 { diagonal[i / n] } else { 0.0 };
+            let at = |i: usize| if i.is_multiple_of(n + 1) { diagonal[i / n] } else { 0.0 };
             let data: Vec<f64> = (0..n * n).map(at).collect();
             let a = Tensor::from_slice(&data, &[n as i64, n as i64]).unwrap();
             let u: Vec<f64> = svd(&a, true).unwrap()[0].to_vec().unwrap();
