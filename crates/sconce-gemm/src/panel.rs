@@ -83,6 +83,9 @@ pub(crate) mod tests {
     /// A product under test: of rows, weights and a bias, for numbers of rows, of their elements and of results.
     type Product<'a> = &'a (dyn Fn([usize; 3], &[f32], &[f32], Option<&[f32]>) -> Vec<f32> + Sync);
 
+    /// What a kernel makes of a row of its operands.
+    type Kept<'a> = &'a dyn Fn(&[f32]) -> Vec<f64>;
+
     /// Some numbers from -1 to 1.
     pub(crate) fn numbers(len: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
@@ -95,7 +98,7 @@ pub(crate) mod tests {
 
     /// Compares products of many sizes with those in double precision of what a kernel makes of its operands: `kept`
     /// gives it for rows of so many numbers, first of the rows and then of the weights.
-    pub(crate) fn assert_products(product: Product<'_>, kept: [&dyn Fn(&[f32]) -> Vec<f64>; 2]) {
+    pub(crate) fn assert_products(product: Product<'_>, kept: [Kept<'_>; 2]) {
         let sizes = [
             [1, 1, 1],
             [1, 33, 70],
