@@ -410,7 +410,11 @@ impl Search<'_> {
                 Some(other) if other.rank == 0 && fact.rank > 0 && !other.dtype.is_complex() => {
                     fact.floating()
                 }
-                Some(other) if other.dtype == fact.dtype => {
+                // Nor do integers.
+                Some(other)
+                    if other.dtype == fact.dtype
+                        || (fact.rank > 0 && is_integer(other.dtype) && !other.is_last) =>
+                {
                     Some(Fact { rank: fact.rank.max(other.rank), ..fact.floating()? })
                 }
                 _ => None,

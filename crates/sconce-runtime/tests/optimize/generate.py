@@ -438,7 +438,7 @@ def forward(self, x: Tensor):
     y = torch.relu_(torch.conv2d(x, self.w1, None, [1, 1], [0, 0], [1, 1], 1))
     z = torch.cat([y, torch.conv2d(y, self.w2, None, [1, 1], [1, 1], [1, 1], 24)], 1)
     z = z[:, :40, :, :]
-    z.add_(torch.conv2d(x, self.w3, None, [1, 1], [0, 0], [1, 1], 1))
+    z += torch.conv2d(x, self.w3, None, [1, 1], [0, 0], [1, 1], 1)
     u = torch.conv2d(z, self.w4, self.c0, [1, 1], [1, 1], [1, 1], 1) * self.c1.reshape([1, -1, 1, 1])
     u = torch.relu_(u.add_(0))
     g = torch.group_norm(u, 1, self.c2, self.c3, 1e-5, True)
