@@ -286,12 +286,15 @@ unsafe fn panel_of(lines: &[[f32; PANEL]], blocks: &mut [SplitBlock]) -> Option<
 fn block_of(lines: &[[f32; PANEL]; DEPTH], block: &mut SplitBlock, sizes: &mut MagnitudeRange) {
     for (pair, lines) in lines.as_chunks::<2>().0.iter().enumerate() {
         for half in 0..2 {
-            let [even, odd] = [0, 1].map(|at| {
+            // No closure: in the function that it is handed to, it cannot be inlined.
+            let mut parts = [[_mm512_setzero_ps(); PARTS]; 2];
+            for (parts, line) in parts.iter_mut().zip(lines) {
                 // SAFETY: a half of a line.
-                let numbers = unsafe { _mm512_loadu_ps(lines[at].as_ptr().add(half * 16)) };
+                let numbers = unsafe { _mm512_loadu_ps(line.as_ptr().add(half * 16)) };
                 sizes.add(numbers);
-                split(numbers)
-            });
+                *parts = split(numbers);
+            }
+            let [even, odd] = parts;
             for part in 0..PARTS {
                 let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even[part]));
                 let both = _mm512_or_si512(_mm512_castps_si512(odd[part]), even);
