@@ -378,6 +378,12 @@ mod tests {
             line.split_whitespace().nth(1).unwrap().parse().unwrap()
         };
         assert!(bytes.iter().all(|&byte| byte == 7));
+        if !source.is_mapped() {
+            // On a network's file system there are no pages to let go.
+            source.release();
+            assert!(bytes.iter().all(|&byte| byte == 7));
+            return fs::remove_file(path).unwrap();
+        }
         assert_eq!(resident(), LEN >> 10);
         bytes.slice(LEN / 4..LEN / 2).unwrap().release();
         assert_eq!(resident(), (LEN >> 10) * 3 / 4);
