@@ -118,8 +118,7 @@ impl Layout<'_> {
             return None;
         }
         match symbol {
-            "aten::conv2d" => return self.convolution(node),
-            "aten::conv_transpose2d" => return self.transposed_convolution(node),
+            "aten::conv2d" | "aten::conv_transpose2d" => return self.convolution(node),
             "aten::cat" => return self.join(node, first),
             "aten::view" | "aten::reshape" => return self.shuffle(node, first),
             _ if ARITHMETIC.contains(&symbol) => return self.arithmetic(node, first),

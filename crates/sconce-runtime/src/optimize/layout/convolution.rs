@@ -18,9 +18,13 @@ const MAX_TRANSPOSED_STRIDE: i64 = 8;
 const MIN_TRANSPOSED_CHANNELS: i64 = LANES / 2;
 
 impl Layout<'_> {
-    /// A convolution in blocks. Of one that stays as it is, the reason is kept.
+    /// A convolution in blocks, transposed or not. Of one that stays as it is, the reason is kept.
     pub(super) fn convolution(&mut self, node: NodeId) -> Option<()> {
-        match self.in_blocks(node) {
+        let made = match self.o.is_op(node, "aten::conv_transpose2d") {
+            true => self.transposed_in_blocks(node),
+            false => self.in_blocks(node),
+        };
+        match made {
             Ok(()) => Some(()),
             Err(reason) => {
                 self.left.push((node, reason));
@@ -82,17 +86,6 @@ impl Layout<'_> {
             like,
         );
         Ok(())
-    }
-
-    /// A transposed convolution in blocks, as [`Layout::convolution`].
-    pub(super) fn transposed_convolution(&mut self, node: NodeId) -> Option<()> {
-        match self.transposed_in_blocks(node) {
-            Ok(()) => Some(()),
-            Err(reason) => {
-                self.left.push((node, reason));
-                None
-            }
-        }
     }
 
     fn transposed_in_blocks(&mut self, node: NodeId) -> Result<(), Unblocked> {
