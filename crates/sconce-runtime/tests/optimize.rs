@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 31] = [
+const NETWORKS: [&str; 32] = [
     "residual",
     "inverted",
     "written",
@@ -45,6 +45,7 @@ const NETWORKS: [&str; 31] = [
     "rows",
     "transposed",
     "volumes",
+    "pixels",
 ];
 
 fn network(name: &str) -> PathBuf {

@@ -17,7 +17,7 @@ use crate::op_context::OpContext;
 use crate::ops;
 
 pub(crate) use crate::optimize::tensor_facts::Fact;
-use crate::optimize::tensor_facts::Facts;
+use crate::optimize::tensor_facts::{Facts, constant_ints};
 use crate::value::IValue;
 
 /// A pass: its name, and what it does.
@@ -321,21 +321,7 @@ impl Optimization {
 
     /// The ints that a value is, if they are known and nothing changes them.
     pub(crate) fn ints(&self, value: ValueId) -> Option<Vec<i64>> {
-        let int = |constant: Constant| match constant {
-            Constant::Int(int) => Some(int),
-            _ => None,
-        };
-        if self.is_written(value) {
-            return None;
-        }
-        if let Some(Constant::List(_, items)) = self.constant(value) {
-            return items.iter().cloned().map(int).collect();
-        }
-        let node = self.graph.node(self.producer(value));
-        if !node.is(Prim::ListConstruct) {
-            return None;
-        }
-        node.inputs().iter().map(|&item| self.constant(item).and_then(int)).collect()
+        constant_ints(&self.graph, value).filter(|_| !self.is_written(value))
     }
 
     /// Puts a constant before a node.

@@ -56,48 +56,52 @@ const ELEMENTWISE: &[&str] = &[
     "sconce::mul",
 ];
 
-/// More of them, that the layout of channels has not been followed through.
-const LIKE_FIRST: &[&str] = &[
+/// More of them, element by element, whose result lies in memory as their first operand does.
+const IN_ORDER_OF_FIRST: &[&str] = &[
     "aten::abs",
     "aten::ceil",
+    "aten::celu",
     "aten::clamp",
     "aten::clamp_max",
     "aten::clamp_min",
-    "aten::constant_pad_nd",
     "aten::cos",
-    "aten::cumsum",
     "aten::empty_like",
     "aten::erf",
     "aten::exp",
-    "aten::fill",
     "aten::floor",
     "aten::log",
     "aten::log1p",
     "aten::log_sigmoid",
-    "aten::movedim",
     "aten::neg",
-    "aten::normal",
     "aten::ones_like",
-    "aten::pad",
     "aten::reciprocal",
+    "aten::round",
+    "aten::rsqrt",
+    "aten::rsub",
+    "aten::selu",
+    "aten::sin",
+    "aten::sqrt",
+    "aten::square",
+    "aten::zeros_like",
+];
+
+/// More of them, that the layout of channels has not been followed through.
+const LIKE_FIRST: &[&str] = &[
+    "aten::constant_pad_nd",
+    "aten::cumsum",
+    "aten::fill",
+    "aten::movedim",
+    "aten::normal",
+    "aten::pad",
     "aten::reflection_pad1d",
     "aten::reflection_pad2d",
     "aten::replication_pad1d",
     "aten::replication_pad2d",
     "aten::roll",
-    "aten::round",
-    "aten::rsqrt",
-    "aten::rsub",
-    "aten::selu",
-    "aten::celu",
-    "aten::sin",
-    "aten::sqrt",
-    "aten::square",
     "aten::swapaxes",
     "aten::tril",
     "aten::triu",
     "aten::zero",
-    "aten::zeros_like",
 ];
 
 /// Reductions over a list of dimensions, which are kept where the last of the inputs before a dtype
@@ -192,6 +196,9 @@ const MORE_SPATIAL: &[(&str, usize)] = &[
 
 const ARITHMETIC: &[&str] =
     &["aten::add", "aten::sub", "aten::mul", "aten::div", "aten::floor_divide"];
+
+/// `torch.channels_last` as graphs have it.
+const CHANNELS_LAST: i64 = 2;
 
 /// How often what branches give may let more be known.
 const MAX_ROUNDS: usize = 4;
@@ -302,11 +309,13 @@ impl Search<'_> {
     fn part(&self, list: ValueId) -> Option<Fact> {
         let node = self.graph.node(self.graph.value(list).node());
         let (_, less) = PARTS.iter().find(|(name, _)| *name == node.kind.symbol())?;
-        let fact = self.get(*node.inputs().first()?).filter(|fact| !fact.is_last)?;
+        let fact = self.get(*node.inputs().first()?)?;
         let rank = fact.rank.checked_sub(*less)?;
+        // Parts are views: their channels lie as those of the whole.
+        let is_last = fact.is_last && rank == fact.rank;
         let uses = self.graph.value(list).uses();
         let only_read = uses.len() <= MOST_USES && uses.iter().all(|only| self.reads(only));
-        only_read.then_some(Fact { rank, ..fact })
+        only_read.then_some(Fact { rank, is_last, ..fact })
     }
 
     /// Whether a use takes items out of a list and leaves it as it is.
@@ -384,7 +393,12 @@ impl Search<'_> {
             _ => {}
         }
         let fact = self.get(first)?;
-        let fact = Fact { is_last: fact.is_last && !REORDERS.contains(&plain), ..fact };
+        let is_last = match plain {
+            "aten::permute" => fact.rank == 4 && self.puts_channels_last(node),
+            "aten::contiguous" => fact.rank == 4 && self.is_told_channels_last(node),
+            _ => fact.is_last && !REORDERS.contains(&plain),
+        };
+        let fact = Fact { is_last, ..fact };
         if [ELEMENTWISE, POINTWISE].iter().any(|list| list.contains(&plain)) {
             return fact.floating();
         }
@@ -415,7 +429,9 @@ impl Search<'_> {
                     if other.dtype == fact.dtype
                         || (fact.rank > 0 && is_integer(other.dtype) && !other.is_last) =>
                 {
-                    Some(Fact { rank: fact.rank.max(other.rank), ..fact.floating()? })
+                    let leads = if other.rank > fact.rank { other } else { fact };
+                    let (rank, is_last) = (leads.rank, leads.is_last);
+                    Some(Fact { rank, is_last, ..fact.floating()? })
                 }
                 _ => None,
             };
@@ -447,9 +463,43 @@ impl Search<'_> {
                 let is_last = fact.is_last || (weight.is_last && fact.rank == 4);
                 (weight.is_like(fact) && fact.rank > 2).then_some(Fact { is_last, ..fact })
             }
-            _ if fact.is_last => None,
+            _ if fact.is_last => self.of_channels_last(node, fact),
             _ => self.without_layout(node, fact),
         }
+    }
+
+    /// Whether a node permutes pixels, which lie one after the other, to a picture.
+    fn puts_channels_last(&self, permute: NodeId) -> bool {
+        let graph = self.graph;
+        let &[pixels, order] = graph.node(permute).inputs() else { return false };
+        let layer = graph.node(graph.value(pixels).node());
+        let order = self.ints(order).unwrap_or_default();
+        matches!(layer.kind.symbol(), "aten::layer_norm" | "aten::linear")
+            && order.iter().map(|dim| dim.rem_euclid(4)).eq([0, 3, 1, 2])
+    }
+
+    /// Whether the last operand of a node is the memory format whose channels lie last.
+    fn is_told_channels_last(&self, node: NodeId) -> bool {
+        let format = self.graph.node(node).inputs().last();
+        format.and_then(|&format| self.graph.constant(format)) == Some(Constant::Int(CHANNELS_LAST))
+    }
+
+    /// What follows for operators on pictures whose channels lie last: those that leave them there, and those whose
+    /// results are no pictures or have one pixel.
+    fn of_channels_last(&self, node: NodeId, fact: Fact) -> Option<Fact> {
+        let result = self.without_layout(node, Fact { is_last: false, ..fact })?;
+        let at = self.graph.node(node);
+        let symbol = at.kind.symbol();
+        let plain = symbol.strip_suffix('_').unwrap_or(symbol);
+        let to_a_pixel = || {
+            let (_, dims) = REDUCTIONS.iter().find(|(name, _)| *name == symbol)?;
+            let dims = self.ints(*at.inputs().get(*dims)?)?;
+            Some(dims.iter().all(|dim| matches!(dim, 2 | 3 | -1 | -2)) && dims.len() == 2)
+        };
+        if VIEWS.contains(&symbol) || IN_ORDER_OF_FIRST.contains(&plain) {
+            return Some(Fact { is_last: result.rank == 4, ..result });
+        }
+        (result.rank != 4 || to_a_pixel() == Some(true)).then_some(result)
     }
 
     /// What follows for what is made of integers or becomes some: of the dtype that a value says, or `float32`.
@@ -514,7 +564,7 @@ impl Search<'_> {
         if VIEWS.contains(&symbol) {
             return Some(fact);
         }
-        if LIKE_FIRST.contains(&plain) {
+        if [IN_ORDER_OF_FIRST, LIKE_FIRST].iter().any(|list| list.contains(&plain)) {
             // Beside tensors the result may have more dimensions, or another dtype.
             let beside = rest.iter().any(|&value| is_tensor(graph.ty(value)));
             if !beside && self.leaves_dtype(node) {
@@ -625,6 +675,11 @@ impl Search<'_> {
         self.items(list).all(|item| like(item).is_some()).then_some(Fact { is_last, ..fact })
     }
 
+    /// The integers of a list, if they are known and nothing changes them.
+    fn ints(&self, list: ValueId) -> Option<Vec<i64>> {
+        constant_ints(self.graph, list).filter(|_| !self.is_written(list))
+    }
+
     /// How many numbers a list has.
     fn length(&self, list: ValueId) -> Option<usize> {
         if *self.graph.ty(list) != Type::list(Type::Int) || self.is_written(list) {
@@ -636,6 +691,22 @@ impl Search<'_> {
         let node = self.graph.node(self.graph.value(list).node());
         node.is(Prim::ListConstruct).then(|| node.inputs().len())
     }
+}
+
+/// The integers of a list that is constant or made of constants.
+pub(crate) fn constant_ints(graph: &Graph, list: ValueId) -> Option<Vec<i64>> {
+    let int = |constant: &Constant| match *constant {
+        Constant::Int(int) => Some(int),
+        _ => None,
+    };
+    if let Some(Constant::List(_, items)) = graph.constant(list) {
+        return items.iter().map(int).collect();
+    }
+    let node = graph.node(graph.value(list).node());
+    if !node.is(Prim::ListConstruct) {
+        return None;
+    }
+    node.inputs().iter().map(|&item| graph.constant(item).as_ref().and_then(int)).collect()
 }
 
 /// Whether numbers of this dtype are integers; bools are none.

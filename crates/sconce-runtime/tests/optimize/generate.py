@@ -509,6 +509,28 @@ def forward(self, x: Tensor):
     g = torch._convolution(z, self.w1, None, [3, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 1, False, False, True, True)
     return a, b, c, d, e, f, g
 """, dict(w0=(20, 3, 3, 7, 7), n0=(20,), w1=(20, 20, 3, 3, 3), c0=(20,), w2=(33, 20, 3, 1, 1), w3=(16, 20, 1, 3, 3), w4=(20, 20, 2, 2, 2), w5=(20, 1, 3, 3, 3))),
+    # Pictures whose pixels were normalised or went through linear layers, so that their channels lie last, and what is
+    # computed of them.
+    "pixels": ("""
+def forward(self, x: Tensor):
+    y = torch.relu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    rows = torch.layer_norm(torch.permute(y, [0, 2, 3, 1]), [20], self.c0, self.c1, 1e-5, True)
+    p = torch.permute(rows, [0, 3, 1, 2])
+    a = torch.ops.aten.gelu(torch.conv2d(p, self.w1, None, [1, 1], [0, 0], [1, 1], 1))
+    b = torch.conv2d(a, self.w2, None, [1, 1], [1, 1], [1, 1], 20)
+    s = torch.add(b, y)
+    t = torch.add(y, b)
+    g = torch.permute(torch.ops.aten.linear(rows, self.w3), [0, 3, -3, -2])
+    g = torch.conv2d(torch.mul(self.c2.view([20, 1, 1]), g), self.w2, None, [1, 1], [1, 1], [1, 1], 20)
+    u, v = torch.chunk(s, 2, 1)
+    v = torch.conv2d(torch.abs(v), self.w4, None, [1, 1], [1, 1], [1, 1], 1)
+    q = torch.conv2d(torch.ops.aten.contiguous(t, memory_format=2), self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    e = torch.sigmoid(torch.conv2d(torch.mean(s, [2, 3], True), self.w1, None, [1, 1], [0, 0], [1, 1], 1))
+    z = torch.conv2d(s[:, :, 1:] * e, self.w1, None, [1, 1], [0, 0], [1, 1], 1)
+    r = torch.permute(torch.ops.aten.linear(rows, self.w5), [0, 3, 1, 2])
+    r = torch.conv2d(r, self.w6, None, [1, 1], [1, 1], [1, 1], 1)
+    return a, s, t, g, v, q, e, z, r
+""", dict(w0=(20, 3, 3, 3), c0=(20,), c1=(20,), w1=(20, 20, 1, 1), w2=(20, 1, 3, 3), w3=(20, 20), c2=(20,), w4=(20, 10, 3, 3), w5=(1, 20), w6=(20, 1, 3, 3))),
 }
 
 
