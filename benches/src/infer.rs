@@ -3,17 +3,20 @@
 //! Each side is a process of its own with so many threads; they take turns. PyTorch freezes the
 //! module (`torch.jit.freeze`) and runs in inference mode; sconce runs the same archive as it does by
 //! default. ONNX Runtime and OpenVINO run the network exported to ONNX, in float32; they take part where
-//! the Python has `onnx`, `onnxruntime` and `openvino`.
+//! the Python has `onnx`, `onnxruntime` and `openvino`. With `SCONCE_BENCH_AVX2=1` all but ONNX Runtime, which cannot be
+//! told to, leave AVX-512 alone; `SCONCE_BENCH_MODELS=lstm,mlp` measures these alone.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use sconce::run::{
+    IValue, Options, RunTensor, Session, arguments, from_object, limit_vector_instructions,
+};
 use sconce::{Checkpoint, DType};
-use sconce::run::{IValue, Options, Session, RunTensor, arguments, from_object};
 
-use crate::peer::Peer;
+use crate::peer::{AVX2, Peer};
 use crate::{process, verdict};
 
 /// Turns of each side.
@@ -199,6 +202,9 @@ fn has_package(python: &str, package: &str) -> bool {
 
 /// sconce's side: takes the orders of [`Peer`] from standard input.
 pub fn child() {
+    if std::env::var_os(AVX2).is_some() {
+        limit_vector_instructions("AVX2").expect("a processor with AVX2");
+    }
     let mut loaded: Option<(Session, Vec<IValue>)> = None;
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("an order");

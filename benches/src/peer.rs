@@ -6,6 +6,15 @@ use std::time::Duration;
 
 const SCRIPT: &str = include_str!("peer.py");
 
+/// Where it is set, sconce and the peers use no vector instructions newer than AVX2.
+pub const AVX2: &str = "SCONCE_BENCH_AVX2";
+/// What the peers are told then. ONNX Runtime cannot be told: it asks the processor.
+const AVX2_OF_PEERS: [(&str, &str); 3] = [
+    ("ATEN_CPU_CAPABILITY", "avx2"),
+    ("MKL_ENABLE_INSTRUCTIONS", "AVX2"),
+    ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+];
+
 pub struct Peer {
     process: Child,
     orders: ChildStdin,
@@ -14,7 +23,11 @@ pub struct Peer {
 
 impl Peer {
     pub fn start(python: &str) -> Peer {
-        Peer::of(Command::new(python).args(["-c", SCRIPT]))
+        let mut command = Command::new(python);
+        if std::env::var_os(AVX2).is_some() {
+            command.envs(AVX2_OF_PEERS);
+        }
+        Peer::of(command.args(["-c", SCRIPT]))
     }
 
     /// sconce, with so many threads, taking the orders of `infer.rs`.
