@@ -448,6 +448,17 @@ mod tests {
     /// Channels of input and result, and height and width.
     const IMAGES: [[i64; 4]; 4] = [[3, 20, 5, 8], [16, 33, 1, 1], [20, 16, 9, 3], [33, 3, 4, 30]];
 
+    /// Each pixel becomes four.
+    const DOUBLED: BlockedConvTranspose = BlockedConvTranspose {
+        in_channels: 20,
+        out_channels: 16,
+        kernel: [2, 2],
+        stride: [2, 2],
+        padding: [0, 0],
+        output_padding: [0, 0],
+        activation: Activation::None,
+    };
+
     #[test]
     fn transposed_convolutions_in_blocks_are_transposed_convolutions() {
         let mut count = 0;
@@ -531,10 +542,10 @@ mod tests {
                     in_channels: 64,
                     out_channels: 80,
                     kernel: [3, 3],
-                    stride: [2, 2],
                     padding: [1, 1],
                     output_padding: [1, 1],
                     activation: Activation::Gelu,
+                    ..DOUBLED
                 };
                 let (x, bias) = (to_blocked(&x).unwrap(), pack_bias(None, 80).unwrap());
                 conv_transpose_blocked(&x, &packed, &bias, None, &options)
@@ -551,24 +562,15 @@ mod tests {
         let (x, w) = (numbers(&[1, 20, 4, 5], 1), numbers(&[20, 16, 2, 2], 2));
         let packed = pack_transposed_weight(&w, [2, 2]).unwrap().unwrap();
         let (x, bias) = (to_blocked(&x).unwrap(), pack_bias(None, 16).unwrap());
-        let right = BlockedConvTranspose {
-            in_channels: 20,
-            out_channels: 16,
-            kernel: [2, 2],
-            stride: [2, 2],
-            padding: [0, 0],
-            output_padding: [0, 0],
-            activation: Activation::None,
-        };
-        assert!(conv_transpose_blocked(&x, &packed, &bias, None, &right).is_ok());
+        assert!(conv_transpose_blocked(&x, &packed, &bias, None, &DOUBLED).is_ok());
         for wrong in [
-            BlockedConvTranspose { in_channels: 40, ..right },
-            BlockedConvTranspose { out_channels: 33, ..right },
-            BlockedConvTranspose { kernel: [2, 3], ..right },
-            BlockedConvTranspose { stride: [0, 2], ..right },
-            BlockedConvTranspose { padding: [-1, 0], ..right },
-            BlockedConvTranspose { padding: [4, 0], ..right },
-            BlockedConvTranspose { output_padding: [2, 0], ..right },
+            BlockedConvTranspose { in_channels: 40, ..DOUBLED },
+            BlockedConvTranspose { out_channels: 33, ..DOUBLED },
+            BlockedConvTranspose { kernel: [2, 3], ..DOUBLED },
+            BlockedConvTranspose { stride: [0, 2], ..DOUBLED },
+            BlockedConvTranspose { padding: [-1, 0], ..DOUBLED },
+            BlockedConvTranspose { padding: [4, 0], ..DOUBLED },
+            BlockedConvTranspose { output_padding: [2, 0], ..DOUBLED },
         ] {
             let result = conv_transpose_blocked(&x, &packed, &bias, None, &wrong);
             assert!(result.is_err(), "{wrong:?}");
