@@ -4,8 +4,12 @@ import gc
 import os
 import sys
 import time
+import warnings
 
 import torch
+
+# That TorchScript is deprecated, for each model.
+warnings.filterwarnings("ignore", category=FutureWarning)
 
 tensors = None
 loaded = None
