@@ -28,6 +28,14 @@ pub fn copy_transposed<T: PodElement>(
     }
     let (mut sizes, mut strides) = strided_iter::merge(sizes, strides);
     let [to_strides, from_strides] = &strides;
+    // Most copies end here: both tensors go along one dimension.
+    let innermost = |strides: &Dims| strides.iter().position(|&stride| stride == 1);
+    let (Some(column), Some(row)) = (innermost(to_strides), innermost(from_strides)) else {
+        return false;
+    };
+    if column == row {
+        return false;
+    }
     let (mut columns, mut rows) = (Group::empty(), Group::empty());
     // Each is to fill a block, before either takes dimensions that the other may need.
     columns.extend(&sizes, [to_strides, from_strides], &rows, BLOCK);
@@ -81,14 +89,18 @@ impl Group {
                     && (strides[1][dim] != 0 || !self.dims.is_empty())
             };
             let Some(dim) = (0..sizes.len()).find(|&dim| is_next(dim)) else { return };
-            let (before, step) = (self.len(), strides[1][dim] as usize);
-            if before > 1 && before.saturating_mul(sizes[dim] as usize) > LONG {
+            let (size, step) = (sizes[dim] as usize, strides[1][dim] as usize);
+            let before = std::mem::take(&mut self.places);
+            if before.len() > 1 && before.len().saturating_mul(size) > LONG {
+                self.places = before;
                 return;
             }
-            for at in 1..sizes[dim] as usize {
-                self.places.extend_from_within(..before);
-                self.places[at * before..].iter_mut().for_each(|place| *place += at * step);
-            }
+            self.places = match before[..] {
+                [place] => (0..size).map(|at| place + at * step).collect(),
+                _ => (0..size)
+                    .flat_map(|at| before.iter().map(move |place| place + at * step))
+                    .collect(),
+            };
             self.dims.push(dim);
         }
     }
