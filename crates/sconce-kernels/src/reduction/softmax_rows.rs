@@ -32,8 +32,10 @@ fn greatest<F: Float>(row: &[F]) -> F {
             lanes[l] = greater(lanes[l], chunk[l]);
         }
     }
-    for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane = greater(*lane, x);
+    // The end once more with numbers before it, which change nothing.
+    match row.last_chunk::<LANES>() {
+        Some(end) => (0..LANES).for_each(|l| lanes[l] = greater(lanes[l], end[l])),
+        None => rest.iter().for_each(|&x| lanes[0] = greater(lanes[0], x)),
     }
     let mut half = LANES / 2;
     while half > 0 {
@@ -45,19 +47,29 @@ fn greatest<F: Float>(row: &[F]) -> F {
     lanes[0]
 }
 
-/// Replaces each number of a row by what a function gives for it: [`LANES`] at once, those of the end as well, since loops
-/// over whole rows take rows of less than four times as many number by number.
+/// Replaces each number of a row by what a function gives for it. Loops over whole rows take up to 63 numbers of their
+/// ends one by one; here they are taken by [`LANES`], the last of them from the row's end.
 #[inline(always)]
 fn map_in_place(row: &mut [f32], function: impl Fn(f32) -> f32) {
-    let (chunks, rest) = row.as_chunks_mut::<LANES>();
+    // As they were, since some of them are among what comes before.
+    let end = row.last_chunk::<LANES>().copied();
+    let (chunks, rest) = row.as_chunks_mut::<{ 4 * LANES }>();
     for chunk in chunks {
         chunk.iter_mut().for_each(|x| *x = function(*x));
     }
-    if !rest.is_empty() {
-        let mut last = [0f32; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        last.iter_mut().for_each(|x| *x = function(*x));
-        rest.copy_from_slice(&last[..rest.len()]);
+    let (chunks, rest) = rest.as_chunks_mut::<LANES>();
+    for chunk in chunks {
+        chunk.iter_mut().for_each(|x| *x = function(*x));
+    }
+    match (rest.is_empty(), end) {
+        (true, _) => {}
+        (false, None) => rest.iter_mut().for_each(|x| *x = function(*x)),
+        (false, Some(mut end)) => {
+            end.iter_mut().for_each(|x| *x = function(*x));
+            if let Some(to) = row.last_chunk_mut::<LANES>() {
+                *to = end;
+            }
+        }
     }
 }
 
