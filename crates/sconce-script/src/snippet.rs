@@ -43,11 +43,7 @@ impl Snippet {
         };
         let last = with_comments(&line, last, body);
         let own: Vec<&str> = (first..=last).map_while(line).collect();
-        let mut aligned = aligned(&own);
-        // Python's `linecache` ends the last line of a file that has no newline there.
-        if !aligned.ends_with('\n') {
-            aligned.push('\n');
-        }
+        let aligned = aligned(&own);
         let text = dedented(&aligned);
         let width = |text: &str| text.split('\n').next().unwrap_or_default().chars().count();
         let leading = width(&aligned).saturating_sub(width(&text)) as u32;
@@ -216,12 +212,5 @@ mod tests {
             Snippet::new((file, &line_starts(file)), "c.py", 1, 6, 6, None).text,
             "def g(): pass\n"
         );
-    }
-
-    #[test]
-    fn the_last_line_of_a_file_ends_as_the_others_do() {
-        let file = "def f(x):\n    return x";
-        let snippet = Snippet::new((file, &line_starts(file)), "c.py", 1, 0, 1, Some(4));
-        assert_eq!(snippet.source.text(), "def f(x):\n    return x\n");
     }
 }

@@ -31,7 +31,11 @@ def load(name, path):
     with open(path) as file:
         text = file.read()
     shown = f"/cases/{name}.py"
-    linecache.cache[shown] = (len(text), None, text.splitlines(True), shown)
+    lines = text.splitlines(True)
+    # As linecache keeps a file.
+    if not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    linecache.cache[shown] = (len(text), None, lines, shown)
     module = types.ModuleType("__main__")
     module.__file__ = shown
     sys.modules["__main__"] = module

@@ -92,13 +92,20 @@ pub(super) struct Choice {
 }
 
 impl Module {
-    /// Parses a file.
+    /// Parses a file. Its last line ends as the others do, as `linecache` has it.
     pub(crate) fn parse(
         name: &str,
         filename: &str,
-        text: String,
+        mut text: String,
         is_package: bool,
     ) -> Result<Self, Error> {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Self::of_text(name, filename, text, is_package)
+    }
+
+    fn of_text(name: &str, filename: &str, text: String, is_package: bool) -> Result<Self, Error> {
         let at = |offset: usize| {
             let source = Source::new(text.as_str()).with_filename(filename).with_starting_line(1);
             let offset = u32::try_from(offset).unwrap_or(u32::MAX);
@@ -193,7 +200,7 @@ impl Module {
         first_line: u32,
         text: String,
     ) -> Result<Self, Error> {
-        let mut made = Self::parse(&file.name, filename, text, false)?;
+        let mut made = Self::of_text(&file.name, filename, text, false)?;
         made.key = format!("{}:{filename}", file.key).into();
         made.enclosing = Some(Arc::clone(file));
         made.first_line = first_line;
