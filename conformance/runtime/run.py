@@ -272,7 +272,7 @@ def main():
         runner = Runner(options, folder)
         # The longest first.
         running = [pool.submit(runner.models)]
-        order = "operators dtypes layers changed options constants gradients backwards strides infinite programs modules".split()
+        order = "operators dtypes layers changed options constants gradients backwards strides infinite sparse programs modules".split()
         running += [pool.submit(runner.calls, part) for part in order]
         parts = []
         for future in running:
