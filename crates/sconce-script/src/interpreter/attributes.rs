@@ -15,6 +15,11 @@ impl Interpreter<'_> {
         match self.found_attribute(value, name)? {
             Some(found) => Ok(found),
             None => {
+                let library = library_name(value);
+                // Python has one there: what is missing is missing here.
+                if name == "__dict__" && !library.is_empty() {
+                    return refuse(format!("what '{library}' holds is not listed without Python"));
+                }
                 let message = match self.arena.class(value) {
                     Some(class) => {
                         format!("type object '{}' has no attribute '{name}'", class.name)

@@ -415,6 +415,11 @@ fn what_is_wrong_is_told_with_its_line() {
             "x",
             "line 5: AttributeError: module 'torch' has no attribute 'nothing'",
         ),
+        (
+            "import sys\nx = sys.modules['torch'].__dict__\n",
+            "x",
+            "line 6: what 'sys.modules' holds is not listed without Python",
+        ),
         ("x = y\ny = x\n", "x", "line 6: the value of this name depends on itself"),
     ];
     let wrong: Vec<String> = cases
