@@ -38,7 +38,7 @@ BYTES = 12 << 30
 # Operators of other layouts and devices, and of storages.
 LEFT_OUT = re.compile("^(_local_scalar_dense|to|set_|is_set_to|_.*cuda.*|_cslt.*|_sparse.*|_spdiags|to_sparse.*|_nested.*|sparse_.*|_jagged.*|_convert_weight.*)$")
 # Errors that say nothing of the arguments.
-NO_ANSWER = re.compile("INTERNAL ASSERT|please report|SymInt|can't allocate memory|UnknownQuantizer|DispatchKey|backend fallback")
+NO_ANSWER = re.compile("INTERNAL ASSERT|please report|SymInt|can't allocate memory|UnknownQuantizer|clone for quantized Tensor|DispatchKey|backend fallback")
 # Arguments that are written into the program and never changed.
 WRITTEN = {"layout", "memory_format", "device", "generator", "pin_memory", "non_blocking"}
 

@@ -14,6 +14,7 @@ use sconce_kernel_core::tensor::promotion::compute_dtype;
 
 use crate::elementwise::binary::binary;
 use crate::elementwise::binary_op::BinaryOp;
+use crate::elementwise::complex::{view_as_complex, view_as_real};
 use crate::{DType, Dims, Error, Operand, Result, Scalar, Tensor};
 
 fn same_dtype(a: &Tensor, b: &Tensor) -> Result<()> {
@@ -58,7 +59,7 @@ pub fn mm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// Refuses what are no batches of matrices that fit.
-fn check_batches(a: &Tensor, b: &Tensor) -> Result<()> {
+pub(crate) fn check_batches(a: &Tensor, b: &Tensor) -> Result<()> {
     for (tensor, name) in [(a, "batch1"), (b, "batch2")] {
         if tensor.dim() != 3 {
             return Err(Error::runtime(format!("{name} must be a 3D tensor")));
@@ -208,7 +209,9 @@ fn multiply_batch<T: Multiply>(
         strided_gemm::multiply([m, k, n], (xs, x), (ys, y), out, accumulate, parallel)
     };
     let mut out = result.write::<T>()?;
-    if starts.len() > 1 && m * n * k <= SMALL {
+    // Other ways multiply complex sums by 1, which makes NaN of what is infinite.
+    let exact = T::DTYPE.is_complex() && m * n * k <= SMALL_COMPLEX;
+    if exact || (starts.len() > 1 && m * n * k <= SMALL) {
         return multiply_small([m, k, n], (xs, x_at), (ys, y_at), &starts, &mut out, accumulate);
     }
     let threads = partition::num_threads();
@@ -223,6 +226,9 @@ fn multiply_batch<T: Multiply>(
 
 /// Multiply-adds up to which a product of a batch takes less time than preparing a call does.
 const SMALL: usize = 256;
+
+/// Multiply-adds of complex numbers up to which a product is computed by its definition.
+const SMALL_COMPLEX: usize = 4096;
 
 /// Many small products, by their definition.
 fn multiply_small<T: Multiply>(
@@ -456,7 +462,7 @@ pub fn addmm(
         }
     }
     check_inner("addmm", a, b)?;
-    add_product(input, [a, b], beta, alpha)
+    add_product(input, [a, b], beta, alpha, is_extreme(alpha))
 }
 
 /// `torch.baddbmm`.
@@ -479,15 +485,26 @@ pub fn baddbmm(
             cpp_type_name(b.dtype())
         )));
     }
-    add_product(input, [a, b], beta, alpha)
+    // PyTorch multiplies small matrices itself, and scales what comes out.
+    let work = a.sizes()[1].saturating_mul(a.sizes()[2]).saturating_mul(b.sizes()[2]);
+    add_product(input, [a, b], beta, alpha, is_extreme(alpha) && work >= 400)
 }
 
-/// `beta * input + alpha * (a @ b)` of operands that fit: in one pass where nothing is scaled.
+/// Whether it makes a difference if a factor is multiplied before numbers are added up: where some of them may become
+/// infinite, and for complex factors, of which one part that is infinite makes the other NaN.
+pub(crate) fn is_extreme(alpha: Scalar) -> bool {
+    let alpha = alpha.to_complex();
+    alpha.im != 0.0 || ![alpha.re, alpha.im].iter().all(|part| part.abs() < 1e18)
+}
+
+/// `beta * input + alpha * (a @ b)` of operands that fit: in one pass where nothing is scaled. `scaled_first` is for
+/// numbers that BLAS multiplies: it scales `a`, which shows where that becomes infinite.
 fn add_product(
     input: &Tensor,
     [a, b]: [&Tensor; 2],
     beta: Scalar,
     alpha: Scalar,
+    scaled_first: bool,
 ) -> Result<Tensor> {
     let plain = beta == Scalar::Int(1) && alpha == Scalar::Int(1);
     if plain && input.dtype().is_floating_point() {
@@ -497,19 +514,30 @@ fn add_product(
     if half.is_floating_point() && half != compute {
         // HalfProducts precision is rounded once, at the end.
         let [input, a, b] = [input, a, b].map(|operand| operand.to_dtype(compute));
-        return add_product(&input?, [&a?, &b?], beta, alpha)?.to_dtype(half);
+        return add_product(&input?, [&a?, &b?], beta, alpha, false)?.to_dtype(half);
     }
-    let product = product(a, b, None)?;
-    let input = input.expand(product.sizes())?;
     let scale = |tensor: Tensor, by: Scalar| match by.to_complex() {
         one if one == Complex::new(1.0, 0.0) => Ok(tensor),
         _ => binary(BinaryOp::Mul, (&tensor).into(), Operand::Scalar(by)),
     };
-    let product = scale(product, alpha)?;
+    let product = match scaled_first && !half.is_integral() {
+        true => product(&scale(a.clone(), alpha)?, b, None)?,
+        false => scale(product(a, b, None)?, alpha)?,
+    };
+    let input = input.expand(product.sizes())?;
     if !beta.to_bool() {
         return Ok(product);
     }
-    binary(BinaryOp::Add, (&scale(input, beta)?).into(), (&product).into())
+    sum_of_parts(&scale(input, beta)?, &product)
+}
+
+/// The sum of each part of complex numbers: [`binary`] multiplies by a complex 1, as `torch.add` does.
+pub(crate) fn sum_of_parts(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if !a.dtype().is_complex() || a.dtype() != b.dtype() {
+        return binary(BinaryOp::Add, a.into(), b.into());
+    }
+    let (a, b) = (view_as_real(a)?, view_as_real(b)?);
+    view_as_complex(&binary(BinaryOp::Add, (&a).into(), (&b).into())?)
 }
 
 /// `torch.nn.functional.linear`: `input @ weight.T + bias`.

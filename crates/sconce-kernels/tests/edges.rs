@@ -835,3 +835,91 @@ fn sizes_of_nothing_are_named_as_pytorch_names_them() {
         assert!(error.unwrap_err().message().ends_with(words), "{words}");
     }
 }
+
+#[test]
+fn factors_beyond_all_bounds_are_multiplied_where_pytorch_does() {
+    let matrix = |items: &[f32], sizes: &[i64]| Tensor::from_slice(items, sizes).unwrap();
+    let (a, b) = (matrix(&[1.0, -1.0], &[1, 2]), matrix(&[2.0, 3.0, 1.0, -4.0], &[2, 2]));
+    let nothing = Tensor::zeros(&[1, 2], DType::Float32).unwrap();
+    let infinite = Scalar::Float(f64::INFINITY);
+    // torch.addmm(torch.zeros(1, 2), a, b, alpha=inf): a is multiplied
+    assert!(same(&floats(&addmm(&nothing, &a, &b, 1.into(), infinite).unwrap()), &[NAN, INF]));
+    // torch.baddbmm of the same as a batch of one: small products are multiplied
+    let [batch, left, right] = [&nothing, &a, &b].map(|matrix| matrix.unsqueeze(0).unwrap());
+    let found = baddbmm(&batch, &left, &right, 1.into(), infinite).unwrap();
+    assert!(same(&floats(&found), &[INF, INF]));
+    // torch.addbmm of two batches: infinity minus infinity
+    let both = |x: &Tensor, y: &Tensor| cat(&[x.clone(), y.clone()], 0).unwrap();
+    let negative = unary(UnaryOp::Neg, &left).unwrap();
+    let found =
+        addbmm(&nothing, &both(&left, &negative), &both(&right, &right), 1.into(), infinite);
+    assert!(same(&floats(&found.unwrap()), &[NAN, NAN]));
+    // torch.nn.functional.elu(torch.tensor([-8.47, 2.]), 0) scaled by -2 and -2.3e18
+    let found = elu(&vector(&[-8.47f32, 2.0]), 0.0, -2.0, -2.3e18).unwrap();
+    assert!(same(&floats(&found), &[NAN, -4.0]));
+    // torch.addr of complex vectors: the first is multiplied before infinity is met
+    let complex = |re, im| vector(&[Complex::new(re, im)]);
+    let alpha = Scalar::Complex(Complex::new(0.1, 0.3));
+    let sum = addr(
+        &complex(1.0f32, 0.0),
+        &complex(-4.3228, -2.4005),
+        &complex(-INF, 0.0),
+        1.into(),
+        alpha,
+    );
+    let sum = sum.unwrap().to_vec::<Complex<f32>>().unwrap()[0];
+    assert!(same(&[sum.re, sum.im], &[-INF, INF]), "{sum}");
+}
+
+#[test]
+fn indices_and_counts_go_round_as_pytorchs_do() {
+    let x = vector(&[0f32, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+    let x = x.view(&[3, 4]).unwrap();
+    let indices = |items: &[i64]| vector(items).unsqueeze(0).unwrap();
+    // torch.take_along_dim(x, torch.tensor([[0, 5, -1, -7]]), 0), and without a dimension
+    let found = take_along_dim(&x, &indices(&[0, 5, -1, -7]), Some(0)).unwrap();
+    assert_eq!(found.to_vec::<f32>().unwrap(), [0.0, 9.0, 10.0, 11.0]);
+    assert!(take_along_dim(&x, &vector(&[13i64]), None).is_err());
+    assert!(take_along_dim(&x.t().unwrap(), &vector(&[0i64]), None).is_err());
+    let nothing = Tensor::zeros(&[0, 4], DType::Float32).unwrap();
+    assert!(take_along_dim(&nothing, &indices(&[0, 0, 0, 0]), Some(0)).is_err());
+    // torch.chunk(x, n): the size of a chunk is a sum that goes round
+    for (chunks, expected) in [(i64::MAX, None), (i64::MAX - 1, None), (i64::MAX - 2, Some(3))] {
+        let found = chunk(&x, chunks, 0).ok().map(|all| all.len());
+        assert_eq!(found, expected, "{chunks}");
+    }
+    // torch.arange(-2**61, 3, 2**61, dtype=dtype): counted as integers where the result holds them
+    let step = 1i64 << 61;
+    for (dtype, count) in [(DType::UInt8, 1), (DType::Int32, 1), (DType::Int64, 2)] {
+        let range = arange((-step).into(), 3.into(), step.into(), Some(dtype)).unwrap();
+        assert_eq!(range.numel(), count, "{dtype:?}");
+    }
+    // torch.logspace(1, nan, 3, dtype=torch.complex64)
+    let powers = logspace(1.into(), Scalar::Float(f64::NAN), 3, 10.0, DType::Complex64).unwrap();
+    let powers = powers.to_vec::<Complex<f32>>().unwrap();
+    assert!(powers.iter().all(|z| z.re.is_nan() && z.im.is_nan()));
+}
+
+#[test]
+fn products_that_pytorch_cannot_view_are_refused() {
+    let x = Tensor::zeros(&[2, 3], DType::Float32).unwrap();
+    let y = Tensor::zeros(&[4, 5], DType::Float32).unwrap();
+    let (turned_x, turned_y) = (x.t().unwrap(), y.t().unwrap());
+    // torch.kron: its product of all pairs is viewed as a matrix
+    assert!(kron(&turned_x, &y).unwrap_err().message().starts_with("view size is not compatible"));
+    assert!(kron(&x, &turned_y).is_err());
+    assert_eq!(kron(&turned_x, &turned_y).unwrap().strides(), [1, 15]);
+    assert_eq!(kron(&x, &y).unwrap().strides(), [15, 1]);
+}
+
+#[test]
+fn corners_that_are_no_numbers_are_the_least_integer() {
+    // torchvision.ops.ps_roi_pool of a box that ends at infinity: its width is 1
+    let image: Vec<f32> = (0..4 * 64).map(|i| i as f32).collect();
+    let image = Tensor::from_slice(&image, &[1, 4, 8, 8]).unwrap();
+    let rois = Tensor::from_slice(&[0.0, 0.5, 0.5, INF, 5.0], &[1, 5]).unwrap();
+    let options =
+        RoiOptions { spatial_scale: 0.5, output: [2, 2], sampling_ratio: 0, aligned: false };
+    let (found, _) = ps_roi_pool(&image, &rois, &options).unwrap();
+    assert_eq!(floats(&found), [4.0, 68.0, 140.0, 204.0]);
+}

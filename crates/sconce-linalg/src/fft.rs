@@ -176,6 +176,9 @@ fn promoted(input: &Tensor, complex: bool) -> Result<Tensor> {
         }
     };
     let dtype = if complex { complex_dtype(dtype)? } else { dtype };
+    if dtype == input.dtype() {
+        return Ok(input.clone());
+    }
     input.to_dtype_in(dtype, MemoryFormat::Preserve)
 }
 
@@ -263,7 +266,8 @@ pub fn fft(
             input.dtype().scalar_type_name()
         )));
     }
-    let input = promoted(input, kind != Kind::FromReal)?;
+    // What is real is not made complex first along one dimension: the result lies in memory as it does.
+    let input = promoted(input, kind == Kind::ToReal)?;
     if input.dim() == 0 {
         return Err(Error::index(format!(
             "Dimension specified as {dim} but tensor has no dimensions"
@@ -277,7 +281,11 @@ pub fn fft(
     let size = if kind == Kind::ToReal { n / 2 + 1 } else { n };
     let input = resized(&input, &dims, &[size])?;
     match (kind, forward) {
-        (Kind::Complex, _) => fft_c2c(&input, &dims, scale, forward),
+        (Kind::Complex, _) if input.dtype().is_complex() => fft_c2c(&input, &dims, scale, forward),
+        (Kind::Complex, _) => {
+            let result = fft_c2c(&promoted(&input, true)?, &dims, scale, forward)?;
+            laid_out(result, &input, &sorted(&input, &dims, 1)?)
+        }
         (Kind::FromReal, true) => fft_r2c(&input, &dims, scale, true),
         (Kind::FromReal, false) => conjugate(&fft_r2c(&input, &dims, scale, true)?),
         (Kind::ToReal, false) => fft_c2r(&input, &dims, scale, n),

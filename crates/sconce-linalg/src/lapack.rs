@@ -257,7 +257,9 @@ pub(crate) fn geqrf<T: MatrixNumber>(mut a: Matrix<T>) -> (Matrix<T>, Vec<T>) {
 /// `larfg`: makes a reflection of a column; its factor and what the column becomes.
 fn reflector<T: MatrixNumber>(column: &mut [T]) -> (T, Option<T>) {
     let Some((&alpha, rest)) = column.split_first() else { return (T::of_real(0.0), None) };
-    let scale = rest.iter().fold(0.0, |max: f64, x| max.max(x.size()));
+    // NaN is greater than any number: it must not be taken for nothing.
+    let greater = |max: f64, x: f64| if max.is_nan() || max > x { max } else { x };
+    let scale = rest.iter().map(|x| x.size()).fold(0.0, greater);
     let norm = scale * rest.iter().map(|x| (x.length() / scale).powi(2)).sum::<f64>().sqrt();
     if scale == 0.0 && alpha.imaginary_part() == 0.0 {
         return (T::of_real(0.0), None);

@@ -3,7 +3,7 @@
 use sconce_kernels::layout::wrap_dim;
 use sconce_kernels::{
     BinaryOp, DType, Error, Result, Scalar, Tensor, UnaryOp, amax, amin, binary, check_norm_dtype,
-    sum, unary, vector_norm, where_,
+    isnan, sum, unary, vector_norm, where_,
 };
 
 use crate::dense::{check_computed, check_matrices, check_square};
@@ -189,6 +189,8 @@ pub fn cond(a: &Tensor, order: Option<&Order>) -> Result<Tensor> {
     let own = matrix_norm(a, &order, &[-2, -1], false, None)?;
     let other = matrix_norm(&inverse, &order, &[-2, -1], false, None)?;
     let product = binary(BinaryOp::Mul, (&own).into(), (&other).into())?;
-    where_(&singular, Scalar::Float(f64::INFINITY).into(), (&product).into())?
+    // What is not a number has no bound either.
+    let unbounded = binary(BinaryOp::LogicalOr, (&singular).into(), (&isnan(&product)?).into())?;
+    where_(&unbounded, Scalar::Float(f64::INFINITY).into(), (&product).into())?
         .to_dtype(product.dtype())
 }

@@ -159,6 +159,7 @@ fn decompose_symmetric<T: MatrixNumber>(
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
     let Some(whole) = finite_hermitian(a, lower) else {
+        refuse_nan(a, lower, 1)?;
         let nan = T::of_real(f64::NAN);
         return Ok((vec![f64::NAN; n], Matrix::from_fn(n, n, |_, _| nan)));
     };
@@ -182,10 +183,27 @@ fn finite_hermitian<T: MatrixNumber>(a: &Matrix<T>, lower: bool) -> Option<Matri
 }
 
 fn eigh_diverges() -> Error {
-    Error::runtime(
+    eigh_diverges_by(1)
+}
+
+fn eigh_diverges_by(code: usize) -> Error {
+    Error::runtime(format!(
         "linalg.eigh: The algorithm failed to converge because the input matrix is \
-         ill-conditioned or has too many repeated eigenvalues (error code: 1).",
-    )
+         ill-conditioned or has too many repeated eigenvalues (error code: {code})."
+    ))
+}
+
+/// Refuses a matrix of more than two rows with NaN beside the diagonal of the triangle that is looked at: none of its
+/// off-diagonals becomes small. All but so many of its rows are then what the code names.
+fn refuse_nan<T: MatrixNumber>(a: &Matrix<T>, lower: bool, less: usize) -> Result<()> {
+    let n = a.rows;
+    let beside = |i: usize, j: usize| if lower { j < i } else { j > i };
+    let mut places = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+    let is_nan = |x: T| x.real_part().is_nan() || x.imaginary_part().is_nan();
+    match n > 2 && places.any(|(i, j)| beside(i, j) && is_nan(a[(i, j)])) {
+        true => Err(eigh_diverges_by(n - less)),
+        false => Ok(()),
+    }
 }
 
 /// `torch.linalg.eigvalsh`: the eigenvalues of [`eigh`] alone.
@@ -204,7 +222,10 @@ pub fn eigvalsh(a: &Tensor, uplo: &str) -> Result<Tensor> {
                     let found = whole.faer().self_adjoint_eigenvalues(Side::Lower);
                     values.push(&found.map_err(|_| eigh_diverges())?);
                 }
-                None => values.push(&vec![f64::NAN; n]),
+                None => {
+                    refuse_nan(&matrix, lower, 2)?;
+                    values.push(&vec![f64::NAN; n]);
+                }
             }
         }
         values.tensor(real_dtype(a.dtype()))
@@ -455,6 +476,9 @@ pub fn lstsq(
     crate::dense::broadcast_batches(a, &b)?;
     let real = real_dtype(a.dtype());
     let epsilon = if real == DType::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    if rcond.is_some_and(f64::is_nan) {
+        return Err(Error::runtime(format!("{name}: rcond must be a number, but got NaN")));
+    }
     let rcond = rcond.unwrap_or(epsilon * m.max(n) as f64);
     let relative = if driver == "gels" { 0.0 } else { rcond.max(0.0) };
     let tolerance = Tolerance {
@@ -595,6 +619,34 @@ mod tests {
 
     fn real(numbers: &[f64]) -> Vec<(f64, f64)> {
         numbers.iter().map(|&x| (x, 0.0)).collect()
+    }
+
+    #[test]
+    fn what_is_not_finite_counts_in_the_triangle_that_is_looked_at() {
+        let a = symmetric(5);
+        let place = |number: f64| {
+            let a = a.copy().unwrap();
+            a.select(0, 1).unwrap().select(0, 4).unwrap().fill(Scalar::Float(number)).unwrap();
+            a
+        };
+        // torch.linalg.eigh(a, "U") and eigvalsh with a[1, 4] = nan
+        for (code, error) in [
+            (4, eigh(&place(f64::NAN), "U").unwrap_err()),
+            (3, eigvalsh(&place(f64::NAN), "U").unwrap_err()),
+        ] {
+            assert!(error.message().ends_with(&format!("(error code: {code}).")), "{error}");
+        }
+        let plain = |tensor: &Tensor| tensor.to_vec::<f64>().unwrap();
+        let found = eigvalsh(&place(f64::NAN), "L").unwrap();
+        assert_eq!(plain(&found), plain(&eigvalsh(&a, "L").unwrap()));
+        let found = eigvalsh(&place(f64::INFINITY), "U").unwrap();
+        assert!(plain(&found).iter().all(|x| x.is_nan()));
+        // torch.linalg.cond(a, inf) with the same
+        let infinite = crate::norms::Order::Number(f64::INFINITY);
+        let found = crate::norms::cond(&place(f64::NAN), Some(&infinite)).unwrap();
+        assert_eq!(plain(&found), [f64::INFINITY]);
+        let b = matrix(5, 1);
+        assert!(lstsq(&a, &b, Some(f64::NAN), None).unwrap_err().message().contains("rcond"));
     }
 
     #[test]

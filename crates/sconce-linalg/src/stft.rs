@@ -172,7 +172,14 @@ pub fn stft(input: &Tensor, options: &StftOptions, pad_mode: &str) -> Result<Ten
         let window = options.padded_window(sconce_kernels::real_dtype(input.dtype()))?;
         cut = binary(BinaryOp::Mul, (&cut).into(), (&window).into())?;
     }
-    let any_complex = cut.dtype().is_complex();
+    let dtype = cut.dtype();
+    if !matches!(dtype, DType::Float32 | DType::Float64 | DType::Complex64 | DType::Complex128) {
+        return Err(Error::runtime(format!(
+            "MKL FFT doesn't support tensors of type: {}",
+            dtype.scalar_type_name()
+        )));
+    }
+    let any_complex = dtype.is_complex();
     let onesided = options.onesided.unwrap_or(!any_complex);
     if onesided && any_complex {
         return Err(fail("Cannot have onesided output if window or input is complex"));

@@ -8,6 +8,8 @@ pub trait Accuracy {
     fn exp(x: f64) -> f64;
     /// `e^x - 1`.
     fn exp_m1(x: f64) -> f64;
+    /// The largest `x` of which e^x is finite in what the result is rounded to.
+    const LARGEST_EXPONENT: f64;
     /// The natural logarithm.
     fn ln(x: f64) -> f64;
     /// `ln(1 + x)`.
@@ -31,6 +33,7 @@ pub struct SingleAccuracy;
 pub struct DoubleAccuracy;
 
 impl Accuracy for SingleAccuracy {
+    const LARGEST_EXPONENT: f64 = 88.722_839_355_468_75;
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         single_via_double::exp(x)
@@ -70,6 +73,7 @@ impl Accuracy for SingleAccuracy {
 }
 
 impl Accuracy for DoubleAccuracy {
+    const LARGEST_EXPONENT: f64 = 709.782_712_893_384;
     #[inline(always)]
     fn exp(x: f64) -> f64 {
         double::exp(x)

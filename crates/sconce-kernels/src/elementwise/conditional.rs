@@ -257,7 +257,14 @@ pub fn elu(input: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<T
 /// [`elu`] of a number.
 #[inline(always)]
 pub(crate) fn elu_of<M: Accuracy>(x: f64, alpha: f64, scale: f64, input_scale: f64) -> f64 {
-    if x < 0.0 { M::exp_m1(x * input_scale) * alpha * scale } else { x * scale }
+    if x < 0.0 {
+        let (exponent, factor) = (x * input_scale, alpha * scale);
+        // Infinity times zero, where more than the result's dtype holds is not computed.
+        let is_lost = factor == 0.0 && exponent > M::LARGEST_EXPONENT;
+        if is_lost { f64::NAN } else { M::exp_m1(exponent) * factor }
+    } else {
+        x * scale
+    }
 }
 
 /// `torch.nn.functional.softplus`.

@@ -400,13 +400,14 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
     fold_into(&input.expand(&sizes)?, &positions, &source, ScatterReduce::Replace, true)
 }
 
-/// `torch.take_along_dim`; without a dimension, over all elements.
+/// `torch.take_along_dim`: along a dimension indices go round, as those of `torch.remainder`; without one, over all
+/// elements of what can be seen as a vector.
 ///
 /// # Errors
-/// For indices beyond the dimension or other than `int64`, and sizes that do not broadcast.
+/// For indices beyond the elements or other than `int64`, indices into nothing, and sizes that do not broadcast.
 pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Result<Tensor> {
     let Some(dim) = dim else {
-        return crate::gather(&input.reshape(&[-1])?, 0, &indices.reshape(&[-1])?);
+        return crate::gather(&input.view(&[-1])?, 0, &indices.view(&[-1])?);
     };
     if indices.dtype() != DType::Int64 {
         return Err(Error::runtime(format!(
@@ -424,8 +425,11 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
     }
     let dim = wrap_dim(dim, input.dim())?;
     let size = input.sizes().get(dim).copied().unwrap_or(1);
-    let from_front = |index: i64| if index < 0 { index.wrapping_add(size) } else { index };
-    let indices = sconce_kernel_core::iter::map::map(indices, from_front)?;
+    if size == 0 && indices.numel() > 0 {
+        return Err(Error::runtime("ZeroDivisionError"));
+    }
+    let wrapped = |index: i64| index.wrapping_rem_euclid(size.max(1));
+    let indices = sconce_kernel_core::iter::map::map(indices, wrapped)?;
     if input.dim() == 0 {
         return crate::gather(input, 0, &indices);
     }

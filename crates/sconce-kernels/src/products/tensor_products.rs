@@ -3,10 +3,10 @@
 use sconce_kernel_core::layout::{broadcast, wrap_dim};
 use sconce_kernel_core::{DType, Error, Operand, Result, Scalar, Tensor, promote_types};
 
-use crate::elementwise::binary::{add, binary, sub};
+use crate::elementwise::binary::{binary, sub};
 use crate::elementwise::binary_op::BinaryOp;
 use crate::elementwise::complex::conj;
-use crate::matmul::{baddbmm, bmm, dot, matmul, mm, mv};
+use crate::matmul::{addmm, baddbmm, check_batches, dot, is_extreme, matmul, mm, mv, sum_of_parts};
 use crate::reduction::reduce::sum;
 use crate::reduction::statistics;
 use crate::shape::join::stack;
@@ -22,13 +22,18 @@ fn whole(factor: Scalar, dtype: DType) -> Scalar {
 
 /// `beta * input + alpha * product`. With `beta` 0 the input is not looked at.
 fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
-    let product = mul(product, whole(alpha, product.dtype()).into())?;
+    let scaled = |tensor: &Tensor, by: Scalar| match whole(by, tensor.dtype()) {
+        // A complex 1 makes NaN of what is infinite.
+        Scalar::Int(1) => Ok(tensor.clone()),
+        by => mul(tensor, by.into()),
+    };
+    let product = scaled(product, alpha)?;
     let input = input.expand(product.sizes())?;
     if !beta.to_bool() {
         return Ok(product);
     }
-    let input = mul(&input, whole(beta, input.dtype()).into())?;
-    add((&input).into(), (&product).into(), 1.into())
+    let input = scaled(&input, beta)?;
+    sum_of_parts(&input, &product)
 }
 
 /// `torch.addmv`.
@@ -71,9 +76,23 @@ pub fn addbmm(
             )));
         }
     }
-    let product = bmm(a, b)?;
-    let total = sum(&product, &[0], false, Some(product.dtype()))?;
-    combine(input, &total, beta, alpha)
+    check_batches(a, b)?;
+    let (alpha, beta) = (whole(alpha, a.dtype()), whole(beta, a.dtype()));
+    let sizes = [a.sizes()[1], b.sizes()[2]];
+    let mut total = input.expand(&sizes)?;
+    if a.sizes()[0] == 0 {
+        return if beta.to_bool() {
+            mul(&total, beta.into())
+        } else {
+            Tensor::zeros(&sizes, a.dtype())
+        };
+    }
+    // One product after the other, each scaled, as PyTorch adds them.
+    for at in 0..a.sizes()[0] {
+        let beta = if at == 0 { beta } else { Scalar::Int(1) };
+        total = addmm(&total, &a.select(0, at)?, &b.select(0, at)?, beta, alpha)?;
+    }
+    Ok(total)
 }
 
 /// `torch.baddbmm`, with factors as integers take them.
@@ -110,7 +129,17 @@ pub fn addr(input: &Tensor, a: &Tensor, b: &Tensor, beta: Scalar, alpha: Scalar)
             )));
         }
     }
-    let product = outer(&a.to_dtype(dtype)?, &b.to_dtype(dtype)?)?;
+    let (a, b) = (a.to_dtype(dtype)?, b.to_dtype(dtype)?);
+    if dtype.is_complex() || is_extreme(alpha) {
+        // The first vector is scaled, which shows where numbers become infinite.
+        return combine(
+            &input.to_dtype(dtype)?,
+            &outer(&mul(&a, alpha.into())?, &b)?,
+            beta,
+            1.into(),
+        );
+    }
+    let product = outer(&a, &b)?;
     if dtype == DType::Bool {
         let both = |a: &Tensor, b: Scalar| binary(BinaryOp::LogicalAnd, a.into(), b.into());
         let (kept, product) = (both(input, beta)?, both(&product, alpha)?);
@@ -250,7 +279,7 @@ pub fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (left, right) = (long(spread(a, &x, true)?)?, long(spread(b, &y, false)?)?);
     let product = mul(&left, (&right).into())?;
     let sizes: Vec<i64> = x.iter().zip(&y).map(|(a, b)| a.saturating_mul(*b)).collect();
-    product.reshape(&sizes)
+    product.view(&sizes)
 }
 
 /// `torch.trace`.

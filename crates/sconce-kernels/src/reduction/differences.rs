@@ -2,7 +2,7 @@
 
 use sconce_kernel_core::layout::shape::wrap_dim;
 use sconce_kernel_core::tensor::dtype_range::rounded;
-use sconce_kernel_core::tensor::promotion::int_to_float;
+use sconce_kernel_core::tensor::promotion::{int_to_float, promote_types};
 use sconce_kernel_core::tensor::wide_elements::{Number, WideElements};
 
 use crate::{BinaryOp, DType, Dims, Error, Operand, Result, Scalar, Tensor, binary};
@@ -172,6 +172,7 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
     let dtype = int_to_float(input.dtype());
     let last = input.to_dtype(dtype)?.transpose(dim, -1)?.contiguous()?;
     let n = size as usize;
+    let mut made_of = dtype;
     let result = match spacing {
         Spacing::Step(step) => {
             let numbers = WideElements::of(&last)?;
@@ -195,22 +196,26 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
             if positions.dtype().is_complex() {
                 return Err(Error::not_implemented("aten::gradient at complex places"));
             }
+            let dtype_of_places = int_to_float(positions.dtype());
+            made_of = promote_types(dtype, dtype_of_places)?;
             let positions = Places {
-                dtype: int_to_float(positions.dtype()),
+                dtype: dtype_of_places,
                 all: positions.to_dtype(DType::Float64)?.to_vec::<f64>()?,
             };
             match WideElements::of(&last)? {
                 WideElements::Complex(all) => {
-                    WideElements::Complex(uneven(&all, &positions, edge_order))
+                    WideElements::Complex(uneven(&all, &positions, edge_order, |x| x))
                 }
                 WideElements::Float(all) => {
-                    WideElements::Float(uneven(&all, &positions, edge_order))
+                    // Factors at the ends have no dimensions: they leave samples their dtype.
+                    let own = |x| rounded(x, dtype);
+                    WideElements::Float(uneven(&all, &positions, edge_order, own))
                 }
                 WideElements::Int(_) => return Err(Error::no_kernel("gradient", dtype)),
             }
         }
     };
-    result.tensor(last.sizes(), dtype)?.transpose(dim, -1)?.contiguous()
+    result.tensor(last.sizes(), made_of)?.transpose(dim, -1)?.contiguous()
 }
 
 /// A sum of samples with weights.
@@ -243,7 +248,7 @@ fn even<T: Number>(all: &[T], n: usize, step: f64, edge_order: i64) -> Vec<T> {
         (0..n)
             .map(|i| match i {
                 i if i > 0 && i + 1 < n => weighted(&[(row[i + 1], 0.5), (row[i - 1], -0.5)]),
-                i => edge(row, &apart, i == 0, edge_order),
+                i => edge(row, &apart, i == 0, edge_order, |x| x),
             })
             .map(|difference| difference.times(per_step))
             .collect()
@@ -251,7 +256,13 @@ fn even<T: Number>(all: &[T], n: usize, step: f64, edge_order: i64) -> Vec<T> {
     all.chunks_exact(n).flat_map(row).collect()
 }
 
-fn uneven<T: Number>(all: &[T], positions: &Places, edge_order: i64) -> Vec<T> {
+/// `at_ends` rounds one-sided differences, and what they are made of.
+fn uneven<T: Number>(
+    all: &[T],
+    positions: &Places,
+    edge_order: i64,
+    at_ends: impl Fn(T) -> T,
+) -> Vec<T> {
     let n = positions.all.len();
     let row = |row: &[T]| -> Vec<T> {
         (0..n)
@@ -265,7 +276,7 @@ fn uneven<T: Number>(all: &[T], positions: &Places, edge_order: i64) -> Vec<T> {
                         (row[i + 1], positions.weight(left, [right, both])),
                     ])
                 }
-                i => edge(row, positions, i == 0, edge_order),
+                i => edge(row, positions, i == 0, edge_order, &at_ends),
             })
             .collect()
     };
@@ -273,18 +284,28 @@ fn uneven<T: Number>(all: &[T], positions: &Places, edge_order: i64) -> Vec<T> {
 }
 
 /// The one-sided difference at the first or the last sample.
-fn edge<T: Number>(row: &[T], positions: &Places, first: bool, edge_order: i64) -> T {
+fn edge<T: Number>(
+    row: &[T],
+    positions: &Places,
+    first: bool,
+    edge_order: i64,
+    round: impl Fn(T) -> T,
+) -> T {
     let n = row.len();
     let [a, b, c] = if first { [0, 1, 2] } else { [n - 1, n - 2, n.saturating_sub(3)] };
     let near = positions.between(a, b);
     if edge_order == 1 {
-        return weighted(&[(row[b], 1.0), (row[a], -1.0)]).times(T::of_f64(1.0 / near));
+        let difference = round(weighted(&[(row[b], 1.0), (row[a], -1.0)]));
+        return round(difference.times(T::of_f64(1.0 / near)));
     }
     let far = positions.between(b, c);
     let both = rounded(near + far, positions.dtype);
-    weighted(&[
+    let terms = [
         (row[a], positions.weight(-(2.0 * near + far), [near, both])),
         (row[b], positions.weight(both, [near, far])),
         (row[c], positions.weight(-near, [far, both])),
-    ])
+    ];
+    terms
+        .into_iter()
+        .fold(T::ZERO, |sum, (x, weight)| round(sum.plus(round(x.times(T::of_f64(weight))))))
 }

@@ -1,5 +1,6 @@
 //! New tensors: `arange`, `linspace`, `eye`, triangles.
 
+use num_complex::Complex;
 use sconce_kernel_core::simd::dispatch::dispatch;
 
 use crate::indexing::index_runs::{by_width, units};
@@ -32,14 +33,15 @@ pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: Option<DType>) ->
     if (by > 0.0) != (to >= from) && to != from {
         return Err(Error::runtime("upper bound and lower bound inconsistent with step sign"));
     }
-    if all_whole {
+    // Other dtypes are counted in double precision, whatever is given.
+    if all_whole && dtype == DType::Int64 {
         let (from, to, by) =
             (i128::from(start.to_i64()), i128::from(end.to_i64()), i128::from(step.to_i64()));
         let count = (to - from + by - by.signum()) / by;
         // The low 64 bits of what is computed without bounds.
         let (from, by) = (from as i64, by as i64);
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)))?.to_dtype(dtype);
+        return counted(count, |i| from.wrapping_add((i as i64).wrapping_mul(by)));
     }
     let count = ((to - from) / by).ceil() as i64;
     if dtype.is_integral() {
@@ -141,7 +143,8 @@ pub fn linspace(start: Scalar, end: Scalar, steps: i64, dtype: DType) -> Result<
     }
 }
 
-/// `torch.logspace`: the powers of `base` to the numbers of [`linspace`].
+/// `torch.logspace`: the powers of `base` to the numbers of [`linspace`]. Complex powers of what is not finite are
+/// NaN in both parts.
 ///
 /// # Errors
 /// As [`linspace`], and for integers that do not hold `start` and `end`.
@@ -153,11 +156,18 @@ pub fn logspace(start: Scalar, end: Scalar, steps: i64, base: f64, dtype: DType)
         return Tensor::zeros(&[0], dtype);
     }
     if steps == 1 {
-        let power = Scalar::Float(base.powf(start.to_f64()));
+        let start = start.to_f64();
+        let power = match dtype.is_complex() && !(base.is_finite() && start.is_finite()) {
+            true => Scalar::Complex(Complex::new(f64::NAN, f64::NAN)),
+            false => Scalar::Float(base.powf(start)),
+        };
         power.check_fits(dtype)?;
         return Tensor::full(&[1], power, dtype);
     }
     let (start, end) = (in_dtype(start, dtype)?, in_dtype(end, dtype)?);
+    if dtype.is_complex() && [base, start, end].iter().any(|x| !x.is_finite()) {
+        return Tensor::full(&[steps], Scalar::Complex(Complex::new(f64::NAN, f64::NAN)), dtype);
+    }
     let powers = linspace(start.into(), end.into(), steps, DType::Float64)?;
     powers.write::<f64>()?.iter_mut().for_each(|x| *x = base.powf(*x));
     powers.to_dtype(dtype)

@@ -192,7 +192,8 @@ pub fn chunk(input: &Tensor, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
         // PyTorch gives as many empty views as were asked for; the caller names the number.
         return (0..chunks).map(|_| Ok(input.alias())).collect();
     }
-    split(input, size / chunks + i64::from(size % chunks != 0), dim)
+    // As PyTorch computes it: a sum beyond what an integer holds makes it 0, which is refused.
+    split(input, size.wrapping_add(chunks).wrapping_sub(1) / chunks, dim)
 }
 
 #[cfg(test)]

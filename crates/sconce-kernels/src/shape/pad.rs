@@ -82,7 +82,7 @@ fn constant(input: &Tensor, padding: &[i64], value: Scalar) -> Result<Tensor> {
     }
     if source.sizes() == &sizes[..] {
         value.check_fits(input.dtype())?;
-        return source.copy();
+        return source.copy()?.with_strides(&source.preserved_strides());
     }
     let result = Tensor::full(&sizes, value, input.dtype())?;
     let mut inside = result.clone();

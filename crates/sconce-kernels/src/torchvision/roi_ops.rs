@@ -254,9 +254,20 @@ fn align<F: Float + PodElement>(input: &Tensor, rois: &Tensor, o: &RoiOptions) -
     Ok(result)
 }
 
+/// A number as a C program on x86 converts it to `int`: the least one where it is none or does not fit.
+fn c_int<F: Float>(x: F) -> i32 {
+    x.to_i32().unwrap_or(i32::MIN)
+}
+
+/// How long a side is, at least 1: from integers that go round.
+fn side<F: Float>(from: i32, to: i32, more: i32) -> F {
+    cast(f64::from(to.wrapping_sub(from).wrapping_add(more).max(1)))
+}
+
 /// The elements of a bin in one direction: from the first to before the last.
-fn bin<F: Float>(step: F, at: usize, start: F, size: usize) -> (usize, usize) {
-    let edge = |x: F| (x + start).to_i64().unwrap_or(0).clamp(0, size as i64) as usize;
+fn bin<F: Float>(step: F, at: usize, start: i32, size: usize) -> (usize, usize) {
+    let size = i32::try_from(size).unwrap_or(i32::MAX);
+    let edge = |x: F| c_int(x).wrapping_add(start).clamp(0, size) as usize;
     let low = (cast::<F>(at as f64) * step).floor();
     let high = (cast::<F>(at as f64 + 1.0) * step).ceil();
     (edge(low), edge(high))
@@ -286,9 +297,8 @@ fn max_regions<F: Float + PodElement>(
     let (mut to, mut argmax) = (result.write::<F>()?, positions.write::<i32>()?);
     let mut out = to.iter_mut().zip(argmax.iter_mut());
     for &(image, corners) in &regions.boxes {
-        let [left, top, right, bottom] = corners.map(|x| (x * scale).round());
-        let width = (right - left + F::one()).max(F::one());
-        let height = (bottom - top + F::one()).max(F::one());
+        let [left, top, right, bottom] = corners.map(|x| c_int((x * scale).round()));
+        let (width, height): (F, F) = (side(left, right, 1), side(top, bottom, 1));
         let (step_y, step_x) = (height / cast(rows as f64), width / cast(columns as f64));
         for channel in 0..regions.channels {
             let plane = regions.plane(image, channel);
@@ -363,17 +373,15 @@ fn position_sensitive<F: Float + PodElement>(
     let (mut to, mut from) = (result.write::<F>()?, mapping.write::<i32>()?);
     let mut out = to.iter_mut().zip(from.iter_mut());
     for &(image, corners) in &regions.boxes {
-        let area = match sampled {
-            true => corners.map(|x| x * scale - cast(0.5)),
-            false => corners.map(|x| (x * scale).round()),
-        };
+        let sampled_area = corners.map(|x| x * scale - cast(0.5));
+        let area = corners.map(|x| c_int((x * scale).round()));
         for channel in 0..channels {
             for row in 0..rows {
                 for column in 0..columns {
                     let source = (channel * rows + row) * columns + column;
                     let plane = regions.plane(image, source);
                     let value = match sampled {
-                        true => regions.sampled_bin(plane, area, [row, column], o)?,
+                        true => regions.sampled_bin(plane, sampled_area, [row, column], o)?,
                         false => regions.average_bin(plane, area, [row, column]),
                     };
                     if let Some((to, from)) = out.next() {
@@ -416,11 +424,11 @@ impl<F: Float + PodElement> RoiGrid<F> {
     fn average_bin(
         &self,
         plane: &[F],
-        [left, top, right, bottom]: [F; 4],
+        [left, top, right, bottom]: [i32; 4],
         [row, column]: [usize; 2],
     ) -> F {
-        let step_y = (bottom - top).max(F::one()) / cast(self.bins[0] as f64);
-        let step_x = (right - left).max(F::one()) / cast(self.bins[1] as f64);
+        let step_y = side::<F>(top, bottom, 0) / cast(self.bins[0] as f64);
+        let step_x = side::<F>(left, right, 0) / cast(self.bins[1] as f64);
         // The last row and column are never looked at.
         let (first, last) = bin(step_y, row, top, self.height.saturating_sub(1));
         let (from, end) = bin(step_x, column, left, self.width.saturating_sub(1));

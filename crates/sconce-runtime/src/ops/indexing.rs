@@ -60,7 +60,12 @@ pub(crate) const TABLE: Table = &[
         let whole = with_elements(input, &indices)?;
         let picked = kernels::index(&whole, &clamped(&whole, indices)?).map_err(kernel)?;
         if input.numel() == 0 {
-            return made(Tensor::full(picked.sizes(), args.scalar(3)?, input.dtype()));
+            // PyTorch does not look at the sizes of dimensions that nothing is picked from.
+            let rest = input.dim() - args.optional_tensors(2)?.len().min(input.dim());
+            let mut sizes = picked.sizes().to_vec();
+            let kept = sizes.len().saturating_sub(rest);
+            sizes[kept..].fill(0);
+            return made(Tensor::full(&sizes, args.scalar(3)?, input.dtype()));
         }
         let hidden = kernels::logical_not(mask).map_err(kernel)?;
         made(kernels::masked_fill(&picked, &hidden, args.operand(3)?))

@@ -41,6 +41,11 @@ pub(crate) const TABLE: Table = &[
             groups: args.int(11)?,
             offset_groups: args.int(12)?,
         };
+        if args.tensor(3)?.dim() == 0 {
+            return Err(Raise::message(
+                "deform_conv2d: Dimension specified as 0 but the mask has no dimensions",
+            ));
+        }
         let mask = if args.bool(13)? { Some(args.tensor(3)?) } else { None };
         made(kernels::deform_conv2d(
             args.tensor(0)?,

@@ -64,7 +64,7 @@ fn masked_attention(
     generator: &mut Generator,
 ) -> Result<Tensor> {
     check_operands(operands, options)?;
-    let [query, _, value] = operands;
+    let [query, key, value] = operands;
     let fused = is_fused(operands, options);
     let strides = match fused {
         true => query.preserved_strides(),
@@ -74,6 +74,10 @@ fn masked_attention(
             contiguous_strides(&sizes)
         }
     };
+    if fused && options.causal && !is_ordered(query, options)? {
+        let (result, _) = attention_with_weights(operands, options, generator)?;
+        return spoil_masked_rows(&result, key, -2)?.with_strides(&strides);
+    }
     if options.dropout == 0.0 && shares_heads(operands, options.grouped) {
         let shown = |mask: &&Tensor| mask.dtype() == DType::Bool;
         let converted =
@@ -109,6 +113,19 @@ fn is_fused(operands: [&Tensor; 3], options: &AttentionOptions<'_>) -> bool {
         && key[query.len() - 3] == value[query.len() - 3]
         && (options.dropout == 0.0 || is_no_chance(options.dropout))
         && mask_fits
+}
+
+/// Whether a scale keeps what is masked below everything else.
+fn is_ordered(query: &Tensor, options: &AttentionOptions<'_>) -> Result<bool> {
+    let scale = scale(query, options)?;
+    Ok(scale > 0.0 || scale.is_nan())
+}
+
+/// NaN in the rows of queries that must not see all keys: PyTorch scales negative infinity, by 0 or less.
+fn spoil_masked_rows(rows: &Tensor, key: &Tensor, dim: i64) -> Result<Tensor> {
+    let masked = (key.size(-2)? - 1).clamp(0, rows.size(dim)?);
+    rows.narrow(dim, 0, masked)?.fill(Scalar::Float(f64::NAN))?;
+    Ok(rows.clone())
 }
 
 /// Whether heads of keys and values are those of the query, one for all, or `grouped`.
@@ -159,7 +176,10 @@ pub fn flash_attention(
     let [query, key, _] = operands;
     check_flash(operands, options)?;
     let result = masked_attention(operands, options, generator)?;
-    let sums = logsumexp(&scores(query, key, options, Masking::Replaced)?, &[-1], false)?;
+    let mut sums = logsumexp(&scores(query, key, options, Masking::Replaced)?, &[-1], false)?;
+    if options.causal && !is_ordered(query, options)? {
+        sums = spoil_masked_rows(&sums, key, -1)?;
+    }
     // Heads lie inside of positions.
     Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))
 }

@@ -1,5 +1,6 @@
 //! `bilinear`: products of two vectors by a matrix for each output.
 
+use sconce_kernel_core::error::cpp_type_name;
 use sconce_kernel_core::layout::shape::product;
 use sconce_kernel_core::tensor::promotion::compute_dtype;
 
@@ -52,8 +53,20 @@ pub fn bilinear(
         )));
     }
     let dtype = first.dtype();
-    if second.dtype() != dtype || weight.dtype() != dtype {
-        return Err(Error::runtime("bilinear(): expected operands of one dtype"));
+    let operands = [
+        ("input1", Some(first)),
+        ("input2", Some(second)),
+        ("weight", Some(weight)),
+        ("bias", bias),
+    ];
+    let dtypes = || operands.iter().filter_map(|&(name, tensor)| Some((name, tensor?.dtype())));
+    if dtypes().any(|(_, other)| other != dtype) {
+        let names: Vec<String> =
+            dtypes().map(|(name, dtype)| format!("{name}: {}", cpp_type_name(dtype))).collect();
+        return Err(Error::runtime(format!(
+            "All tensors must have the same dtype, got {}",
+            names.join(", ")
+        )));
     }
     let compute = compute_dtype(dtype);
     let batch = product(outer);

@@ -170,7 +170,10 @@ fn bounded_difference<F: Float + From<f32>>(x: F, y: F, delta: F) -> F {
 /// # Errors
 /// Where the losses do not fit into a tensor like the input.
 pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, target)?, input)?;
+    // The negative numbers are stored as the input is: those of bytes do not wrap around.
+    let whole = target.dtype().is_integral() || target.dtype() == DType::Bool;
+    let target = if whole { target.to_dtype(input.dtype())? } else { target.clone() };
+    let product = op(BinaryOp::Mul, &unary(UnaryOp::Neg, &target)?, input)?;
     check_store(input, product.sizes(), int_to_float(product.dtype()))?;
     let product = product.to_dtype(input.dtype())?;
     reduction.of(&unary(UnaryOp::Log1p, &unary(UnaryOp::Exp, &product)?)?)

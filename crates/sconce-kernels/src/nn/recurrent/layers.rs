@@ -127,13 +127,17 @@ impl<'a> Recurrent<'a> {
     fn weights(&self, projected: bool) -> Result<Vec<CellWeights<'a>>> {
         let each = 2 + if self.has_biases { 2 } else { 0 } + usize::from(projected);
         let count = self.layers.saturating_mul(self.directions());
-        if count == 0 || self.params.len() != count.saturating_mul(each) {
-            return Err(Error::runtime(format!(
-                "a recurrent network of {count} layers and directions with {} parameters",
-                self.params.len()
-            )));
+        let found = self.params.len();
+        if found % each != 0 {
+            let message =
+                format!("MatrixRef: ArrayRef size {found} not divisible by stride {each}");
+            return Err(Error::runtime(message));
         }
-        let weights = self.params.chunks_exact(each).map(|params| CellWeights {
+        if count == 0 || found < count.saturating_mul(each) {
+            return Err(Error::runtime("Expected more weights in stacked_rnn"));
+        }
+        // More than there are layers for are not looked at.
+        let weights = self.params.chunks_exact(each).take(count).map(|params| CellWeights {
             input: &params[0],
             hidden: &params[1],
             input_bias: params.get(2).filter(|_| self.has_biases),

@@ -21,6 +21,9 @@ pub(crate) enum OverlapRule {
     /// An element must not stand for several, and no other operand may share any: it writes to places given by
     /// numbers.
     Scattered,
+    /// An element must not stand for several in batches of matrices that do not follow one another in memory:
+    /// those are copied, changed and copied back.
+    Batched,
     /// No other operand may share elements with the first, of which one may stand for several: writes to one
     /// place are added up.
     Accumulated,
@@ -39,11 +42,10 @@ const OF_DERIVED: &[(OverlapRule, &[&str])] = &[
             "aten::t_",
             "aten::threshold_",
             "aten::transpose_",
-            "aten::tril_",
-            "aten::triu_",
             "aten::unsqueeze_",
         ],
     ),
+    (OverlapRule::Batched, &["aten::tril_", "aten::triu_"]),
     (
         OverlapRule::Scattered,
         &[
@@ -89,8 +91,11 @@ impl OverlapRule {
         else {
             return Ok(());
         };
-        if self == OverlapRule::Unchecked {
-            return Ok(());
+        match self {
+            OverlapRule::Unchecked => return Ok(()),
+            OverlapRule::Batched if !is_copied(target) => return Ok(()),
+            OverlapRule::Batched => return check_elements_once(target),
+            _ => {}
         }
         if self != OverlapRule::Accumulated {
             check_elements_once(target)?;
@@ -120,6 +125,20 @@ impl OverlapRule {
 /// Refuses to write to a tensor of which an element stands for several.
 pub(crate) fn check_elements_once(target: &Tensor) -> Result<(), Raise> {
     target.expect_elements_once().map_err(kernel)
+}
+
+/// Whether matrices in two or more dimensions of batches do not lie one after the other; the outermost of these
+/// dimensions may repeat them.
+fn is_copied(target: &Tensor) -> bool {
+    let (sizes, strides) = (target.sizes(), target.strides());
+    let Some(batch) = sizes.len().checked_sub(2).filter(|&batch| batch > 1) else { return false };
+    let mut step = sizes[batch].saturating_mul(sizes[batch + 1]);
+    (0..batch).rev().any(|dim| {
+        let expected = step;
+        step = step.saturating_mul(sizes[dim]);
+        let is_repeated = dim == 0 && (strides[dim] == 0 || sizes[dim] == 1);
+        !is_repeated && strides[dim] != expected
+    })
 }
 
 /// Whether `aten::index_put_` puts one value.

@@ -41,7 +41,7 @@ pub(crate) enum ResultStrides {
     Averaged,
     /// As [`ResultStrides::Format`], where an input that may pass for row-major does.
     Normalised,
-    /// As [`ResultStrides::Format`], unless the padding goes round.
+    /// As [`ResultStrides::Format`], unless the padding goes round or, of a constant, only cuts off.
     Padded,
     /// What the input or the weight suggests, seen as pictures, or as volumes where the places of the
     /// dilation, of the groups and of the padding of the output say that PyTorch has its library convolve.
@@ -174,6 +174,8 @@ impl ResultStrides {
             ResultStrides::Padded if matches!(args.get(2), IValue::Str(mode) if &**mode == "circular") => {
                 None
             }
+            // The kernel's copy of a part keeps its order.
+            ResultStrides::Padded if is_cut(args) => None,
             ResultStrides::Padded => Some(Strides::Format(tensors().next()?.suggested_format())),
             ResultStrides::Convolution { dilation, groups, extra } => {
                 let (input, weight) = (as_tensor(args.get(0))?, as_tensor(args.get(1))?);
@@ -319,6 +321,15 @@ fn indexed(args: &Args<'_>) -> Option<Strides> {
         std::iter::once(&source).chain(&placed).map(Operand::Tensor).collect();
     let iteration = ResultLayout::of(&operands)?;
     Some(Strides::Iterated(iteration.unpromoted(operands.len())))
+}
+
+/// Whether padding with a constant adds nothing.
+fn is_cut(args: &Args<'_>) -> bool {
+    let is_constant = match args.get(2) {
+        IValue::Str(mode) => &**mode == "constant",
+        _ => true,
+    };
+    is_constant && args.ints(1).is_ok_and(|sizes| sizes.iter().all(|&size| size <= 0))
 }
 
 /// The halves of the dimension that the second operand names.

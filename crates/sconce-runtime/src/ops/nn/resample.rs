@@ -86,7 +86,7 @@ pub(crate) const TABLE: Table = &[
     })
     .strides(ResultStrides::Padded),
     op("aten::constant_pad_nd", "-", |_, args| padded(&args, PadMode::Constant(args.scalar(2)?)))
-        .strides(ResultStrides::Format(0)),
+        .strides(ResultStrides::Padded),
     op("aten::_pad_circular", "-", |_, args| padded(&args, PadMode::Circular)),
     op("aten::reflection_pad1d", "-", |_, args| padded_by(&args, PadMode::Reflect, 1))
         .strides(ResultStrides::Format(0)),

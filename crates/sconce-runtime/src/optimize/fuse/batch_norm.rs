@@ -203,8 +203,26 @@ fn per_channel(tensor: &Tensor, dtype: DType, channels: usize) -> Option<Vec<f64
     tensor.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()
 }
 
+/// [`scaled`] in one pass over memory, the products rounded once as well.
+fn scaled_once(kernel: &Tensor, dim: usize, scale: &[f64]) -> Option<Tensor> {
+    let inner: i64 = kernel.sizes().get(dim + 1..)?.iter().product();
+    let inner = usize::try_from(inner).ok().filter(|&inner| inner > 0)?;
+    let result = Tensor::for_overwrite(kernel.sizes(), DType::Float32).ok()?;
+    {
+        let (from, mut to) = (kernel.read::<f32>().ok()?, result.write::<f32>().ok()?);
+        let rows = to.chunks_exact_mut(inner).zip(from.chunks_exact(inner));
+        for ((to, from), scale) in rows.zip(scale.iter().cycle()) {
+            to.iter_mut().zip(from).for_each(|(to, &x)| *to = (f64::from(x) * scale) as f32);
+        }
+    }
+    Some(result)
+}
+
 /// Each index of a dimension times its number.
 fn scaled(kernel: &Tensor, dim: usize, scale: &[f64]) -> Option<Tensor> {
+    if kernel.dtype() == DType::Float32 && kernel.is_contiguous() {
+        return scaled_once(kernel, dim, scale);
+    }
     let mut all = kernel.to_dtype(DType::Float64).ok()?.to_vec::<f64>().ok()?;
     let inner: i64 = kernel.sizes().get(dim + 1..)?.iter().product();
     let inner = usize::try_from(inner).ok().filter(|&inner| inner > 0)?;

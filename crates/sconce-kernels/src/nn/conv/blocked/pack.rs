@@ -1,5 +1,8 @@
 //! Weights in the order in which the blocked kernels read them.
 
+use std::ops::Range;
+
+use sconce_kernel_core::parallel::partition;
 use sconce_kernel_core::simd::lanes::LANES;
 
 use super::ChannelLayout;
@@ -41,40 +44,75 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
     }
     let sizes: Vec<usize> = weight.sizes().iter().map(|&size| size as usize).collect();
     let &[out, per_group, height, width] = sizes.as_slice() else { return Ok(None) };
-    let (all, taps) = (weight.to_vec::<f32>()?, height * width);
-    let at = |o: usize, i: usize, tap: usize| match o < out && i < per_group {
-        true => all[(o * per_group + i) * taps + tap],
-        false => 0.0,
+    let (weight, taps) = (weight.contiguous()?, height * width);
+    let all = weight.read::<f32>()?;
+    // How many channels of the input a block has, and the result channels of each stretch.
+    let run = match scheme {
+        ChannelLayout::Grouped | ChannelLayout::Depthwise | ChannelLayout::Planar => 1,
+        _ => LANES,
     };
-    let mut packed = Vec::new();
-    if scheme == ChannelLayout::Grouped {
-        for block in 0..out.div_ceil(LANES) {
-            for i in 0..per_group {
-                for tap in 0..taps {
-                    packed.extend((0..LANES).map(|lane| at(block * LANES + lane, i, tap)));
-                }
-            }
+    let stretches: Vec<Range<usize>> = match scheme {
+        ChannelLayout::Grouped | ChannelLayout::Depthwise => {
+            (0..out.div_ceil(LANES)).map(|block| block * LANES..(block + 1) * LANES).collect()
         }
-    } else if scheme == ChannelLayout::Depthwise {
-        for block in 0..out.div_ceil(LANES) {
-            for tap in 0..taps {
-                packed.extend((0..LANES).map(|lane| at(block * LANES + lane, 0, tap)));
-            }
+        _ => {
+            let runs = block_runs(out, groups as usize);
+            runs.map(|run| run.first * LANES..(run.first + run.blocks) * LANES).collect()
         }
-    } else {
-        let run = if scheme == ChannelLayout::Planar { 1 } else { LANES };
-        for stretch in block_runs(out, groups as usize) {
-            let channels = stretch.first * LANES..(stretch.first + stretch.blocks) * LANES;
-            for block in 0..per_group.div_ceil(run) {
-                for tap in 0..taps {
-                    for i in block * run..(block + 1) * run {
-                        packed.extend(channels.clone().map(|o| at(o, i, tap)));
+    };
+    let of_channel = per_group.next_multiple_of(run) * taps;
+    let len: usize = stretches.iter().map(|channels| channels.len() * of_channel).sum();
+    let packed = Tensor::for_overwrite(&[len as i64], DType::Float32)?;
+    {
+        let mut to = packed.write::<f32>()?;
+        let mut rest: &mut [f32] = &mut to;
+        let mut pieces = Vec::new();
+        for channels in stretches {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(channels.len() * of_channel);
+            rest = others;
+            pieces.push((channels, own));
+        }
+        let all: &[f32] = &all;
+        let rows = Rows { all, channels: out, of_channel: per_group, taps };
+        partition::for_each(pieces.into_iter(), |(channels, to)| rows.pack(channels, run, to));
+    }
+    shared(packed).map(Some)
+}
+
+/// A weight's rows: one for each channel of the result.
+struct Rows<'a> {
+    all: &'a [f32],
+    channels: usize,
+    /// Channels of the input in a row.
+    of_channel: usize,
+    /// Elements of the window for each of them.
+    taps: usize,
+}
+
+impl Rows<'_> {
+    /// Packs some rows: the input's channels in blocks of `run`, in each the elements of the window, for each of them
+    /// the block's channels, of each all rows; zeros where there is no channel.
+    fn pack(&self, channels: Range<usize>, run: usize, to: &mut [f32]) {
+        let (width, taps) = (channels.len(), self.taps);
+        let is_whole = channels.end <= self.channels && self.of_channel.is_multiple_of(run);
+        if !is_whole {
+            to.fill(0.0);
+        }
+        let row_len = self.of_channel * taps;
+        for (block, to) in to.chunks_exact_mut((run * taps * width).max(1)).enumerate() {
+            let first = block * run;
+            let count = run.min(self.of_channel - first);
+            for (lane, o) in channels.clone().enumerate().take_while(|&(_, o)| o < self.channels) {
+                let row = &self.all[o * row_len..(o + 1) * row_len];
+                let part = &row[first * taps..(first + count) * taps];
+                for (i, window) in part.chunks_exact(taps).enumerate() {
+                    for (tap, &weight) in window.iter().enumerate() {
+                        to[(tap * run + i) * width + lane] = weight;
                     }
                 }
             }
         }
     }
-    shared(&packed).map(Some)
 }
 
 /// Packs the weight `[I, O, h, w]` of a transposed convolution of one group with this stride for
@@ -114,12 +152,11 @@ pub fn pack_transposed_weight(weight: &Tensor, stride: [i64; 2]) -> Result<Optio
             }
         }
     }
-    shared(&packed).map(Some)
+    shared(Tensor::from_slice(&packed, &[packed.len() as i64])?).map(Some)
 }
 
-/// Numbers in memory that threads may share.
-fn shared(numbers: &[f32]) -> Result<Tensor> {
-    let numbers = Tensor::from_slice(numbers, &[numbers.len() as i64])?;
+/// A tensor in memory that threads may share: its own, where nobody else holds it.
+fn shared(numbers: Tensor) -> Result<Tensor> {
     Tensor::from_file(&numbers.into_file()?)
 }
 
