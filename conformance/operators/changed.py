@@ -15,6 +15,7 @@ PyTorch, memory that it has not, and results that are another the next time or t
 
 import argparse
 import collections
+import math
 import os
 import pathlib
 import random
@@ -341,6 +342,9 @@ def same(a, b):
 
 def stands(loaded, arguments, found, name):
     """Whether PyTorch gives the same again, and near what it gives in double precision."""
+    if "attention" in name and any(isinstance(value, float) and math.isnan(value) for value in arguments):
+        # What comes of a scale that is NaN hangs on how many keys the processor takes at once.
+        return False
     if "error" in found:
         return not NO_ANSWER.search(found["error"])
     if name in UNINITIALIZED:

@@ -29,7 +29,18 @@ pub(crate) const TABLE: Table = &[
         let (input, a, b) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
         let result = kernels::addbmm(input, a, b, args.scalar(3)?, args.scalar(4)?);
         let result = result.map_err(kernel)?;
-        // The one of these that takes the sizes of its result.
+        // The one of these that takes the sizes of its result. A column would be overwritten while it is read:
+        // PyTorch repeats its first number everywhere.
+        if let (&[rows, 1], &[_, columns]) = (input.sizes(), result.sizes())
+            && rows > 1
+            && columns > 1
+        {
+            return Err(Raise::message(format!(
+                "output with shape {:?} doesn't match the broadcast shape {:?}",
+                input.sizes(),
+                result.sizes()
+            )));
+        }
         input.resize(result.sizes()).map_err(kernel)?;
         input.copy_from(&result).map_err(kernel)?;
         Ok(args.take(0))

@@ -133,10 +133,11 @@ impl<'a> Recurrent<'a> {
                 format!("MatrixRef: ArrayRef size {found} not divisible by stride {each}");
             return Err(Error::runtime(message));
         }
-        if count == 0 || found < count.saturating_mul(each) {
+        // An LSTM does not look at more than it has layers for.
+        let wanted = count.saturating_mul(each);
+        if count == 0 || found < wanted || (found > wanted && self.cell != Cell::Lstm) {
             return Err(Error::runtime("Expected more weights in stacked_rnn"));
         }
-        // More than there are layers for are not looked at.
         let weights = self.params.chunks_exact(each).take(count).map(|params| CellWeights {
             input: &params[0],
             hidden: &params[1],
