@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use sconce_kernel_core::parallel::partition;
+
 /// Columns of a panel.
 pub const PANEL: usize = 32;
 
@@ -33,20 +35,29 @@ pub fn packed_len(n: usize, k: usize) -> usize {
     n.div_ceil(PANEL) * PANEL * k
 }
 
-/// Packs a row-major weight of `n` rows of `k` elements.
-pub fn pack<T: Copy>(weight: &[T], n: usize, k: usize, packed: &mut [T]) {
+/// Packs a row-major weight of `n` rows of `k` elements. Rows that are missing in the last panel are left as they are.
+pub fn pack<T: Copy + Send + Sync>(weight: &[T], n: usize, k: usize, packed: &mut [T]) {
+    /// Elements of a row that are copied at a time, so that rows whose distance is a power of two stay in the cache.
+    const BLOCK: usize = 16;
     if k == 0 {
         return;
     }
     let panels = packed.chunks_exact_mut(PANEL * k).zip(weight.chunks(PANEL * k));
-    for (panel, rows) in panels {
+    partition::for_each(panels, |(panel, rows)| {
         debug_assert!(rows.len() <= PANEL * k && n * k >= rows.len());
-        for (i, line) in panel.as_chunks_mut::<PANEL>().0.iter_mut().enumerate() {
-            for (out, row) in line.iter_mut().zip(rows.chunks_exact(k)) {
-                *out = row[i];
+        let Some(&first) = rows.first() else { return };
+        let mut tile = [[first; BLOCK]; PANEL];
+        for (block, lines) in panel.chunks_mut(PANEL * BLOCK).enumerate() {
+            let width = lines.len() / PANEL;
+            for (tile, row) in tile.iter_mut().zip(rows.chunks_exact(k)) {
+                tile[..width].copy_from_slice(&row[block * BLOCK..][..width]);
+            }
+            for (i, line) in lines.chunks_exact_mut(PANEL).enumerate() {
+                let count = rows.len() / k;
+                line.iter_mut().zip(&tile[..count]).for_each(|(to, row)| *to = row[i]);
             }
         }
-    }
+    });
 }
 
 /// The stride of rows of `k` elements of which the first cache can hold several.

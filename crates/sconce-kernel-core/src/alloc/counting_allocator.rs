@@ -17,6 +17,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
+use super::huge_pages;
+
 /// The system's allocator, and a count of the bytes that it has given.
 ///
 /// ```
@@ -125,12 +127,16 @@ fn footprint(size: usize) -> isize {
 
 // SAFETY: every method gives the system's allocator the layout, the pointer and the size that it was
 // given, so the caller's promises are the ones that the system's allocator needs, and its promises
-// about what it returns hold here. Counting neither allocates nor unwinds, but for the function that
-// ends the process.
+// about what it returns hold here. The layout alone decides which memory is mapped instead, whole pages
+// of zeros that are aligned more than it asks, so what was mapped is what is unmapped. Counting neither
+// allocates nor unwinds, but for the function that ends the process.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(footprint(layout.size()));
+        if huge_pages::is_one(layout) {
+            return huge_pages::map(layout.size());
+        }
         // SAFETY: see above.
         unsafe { System.alloc(layout) }
     }
@@ -138,6 +144,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(footprint(layout.size()));
+        if huge_pages::is_one(layout) {
+            return huge_pages::map(layout.size());
+        }
         // SAFETY: see above.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -145,12 +154,30 @@ unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-footprint(layout.size()));
+        if huge_pages::is_one(layout) {
+            // SAFETY: this layout was mapped, and the caller is done with it.
+            return unsafe { huge_pages::unmap(pointer, layout.size()) };
+        }
         // SAFETY: see above.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller promises a size that is a layout's.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if huge_pages::is_one(layout) || huge_pages::is_one(new) {
+            // SAFETY: the new memory holds `size` bytes, and what is copied lies within both; the old memory is
+            // given back as its layout has it.
+            return unsafe {
+                let to = self.alloc(new);
+                if !to.is_null() {
+                    std::ptr::copy_nonoverlapping(pointer, to, layout.size().min(size));
+                    self.dealloc(pointer, layout);
+                }
+                to
+            };
+        }
         count(footprint(size) - footprint(layout.size()));
         // SAFETY: see above.
         unsafe { System.realloc(pointer, layout, size) }

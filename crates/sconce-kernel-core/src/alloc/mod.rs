@@ -3,4 +3,5 @@
 
 pub mod caching_allocator;
 pub mod counting_allocator;
+mod huge_pages;
 pub mod memory_limit;

@@ -64,7 +64,10 @@ impl std::str::FromStr for Precision {
 pub fn pack_linear(weight: &Tensor, precision: Precision) -> Result<Tensor> {
     fn of<T: PodElement>(weight: &Tensor, [n, k]: [i64; 2]) -> Result<Tensor> {
         let panels = (n as usize).div_ceil(PANEL) as i64;
-        let result = Tensor::zeros(&[panels, k, PANEL as i64], weight.dtype())?;
+        // What is missing in the last panel is 0.
+        let is_whole = (n as usize).is_multiple_of(PANEL);
+        let make = if is_whole { Tensor::for_overwrite } else { Tensor::zeros };
+        let result = make(&[panels, k, PANEL as i64], weight.dtype())?;
         sconce_gemm::panel::pack(
             &weight.read::<T>()?,
             n as usize,

@@ -99,17 +99,20 @@ impl Rows<'_> {
             to.fill(0.0);
         }
         let row_len = self.of_channel * taps;
+        // A block's rows side by side: in the weight they may lie where the cache holds few of them.
+        let mut rows = vec![0.0; width * run * taps];
         for (block, to) in to.chunks_exact_mut((run * taps * width).max(1)).enumerate() {
             let first = block * run;
-            let count = run.min(self.of_channel - first);
-            for (lane, o) in channels.clone().enumerate().take_while(|&(_, o)| o < self.channels) {
-                let row = &self.all[o * row_len..(o + 1) * row_len];
-                let part = &row[first * taps..(first + count) * taps];
-                for (i, window) in part.chunks_exact(taps).enumerate() {
-                    for (tap, &weight) in window.iter().enumerate() {
-                        to[(tap * run + i) * width + lane] = weight;
-                    }
-                }
+            let len = run.min(self.of_channel - first) * taps;
+            let own = channels.clone().take_while(|&o| o < self.channels);
+            for (o, row) in own.zip(rows.chunks_exact_mut(run * taps)) {
+                let start = o * row_len + first * taps;
+                row[..len].copy_from_slice(&self.all[start..start + len]);
+            }
+            for at in 0..len {
+                let start = (at % taps * run + at / taps) * width;
+                let lanes = to[start..start + width].iter_mut();
+                lanes.zip(rows.chunks_exact(run * taps)).for_each(|(to, row)| *to = row[at]);
             }
         }
     }
