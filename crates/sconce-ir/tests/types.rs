@@ -134,3 +134,27 @@ fn types_behave_as_those_of_pytorch() {
     assert!(wrong.is_empty(), "{} of {lines} lines differ:\n{shown}", wrong.len());
     assert!(lines > 1000);
 }
+
+/// Found by the fuzz target `graph_text`: a union with `Any`, which no value of PyTorch's has, was printed as what could
+/// not be read.
+#[test]
+fn unions_in_graphs_are_read_as_pytorch_prints_them() {
+    for (text, expected) in [
+        ("Union(bool, int)", "Union(int, bool)"),
+        ("Union(int, float, complex)", "Union(Scalar)"),
+        ("Union(str, int, float, complex)", "Union(, str, Scalar)"),
+        ("Union(, str, Scalar)", "Union(, str, Scalar)"),
+        ("Union(Scalar)", "Union(Scalar)"),
+        ("Union(int, Any)", "Any"),
+    ] {
+        let graph = |ty: &str| format!("graph(%0 : {ty}):\n  return (%0)\n");
+        let printed = sconce_ir::Graph::parse(&graph(text)).unwrap().to_string();
+        assert_eq!(printed, graph(expected));
+        assert_eq!(sconce_ir::Graph::parse(&printed).unwrap().to_string(), printed);
+    }
+    let many = vec!["int"; 300].join(", ");
+    for text in ["Union()", &format!("Union({many})")] {
+        let graph = format!("graph(%0 : {text}):\n  return (%0)\n");
+        assert!(sconce_ir::Graph::parse(&graph).is_err());
+    }
+}

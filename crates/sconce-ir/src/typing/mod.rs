@@ -5,6 +5,7 @@ mod subtype;
 mod unify;
 mod variables;
 
+pub(crate) use unify::MAX_UNION;
 pub use variables::TypeVariables;
 
 use std::sync::Arc;

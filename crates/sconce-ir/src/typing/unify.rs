@@ -2,6 +2,9 @@
 
 use crate::{Type, Unit};
 
+/// How many types a union that is read may be of, counted before they are merged, which takes the square.
+pub(crate) const MAX_UNION: usize = 256;
+
 impl Type {
     /// The union of some types in canonical order: flattened, subsumed types left out. With `None`
     /// and one more it is that one's optional type; one alone, or `Any` among them, is itself.

@@ -16,9 +16,6 @@ const MAX_DEPTH: u32 = 64;
 /// What a broadcasting list may be long (`int[2]`); bounds what a default may be repeated.
 const MAX_FIXED_SIZE: u32 = 64;
 
-/// How many types a union may be of, counted before they are merged, which takes the square.
-const MAX_UNION: usize = 256;
-
 /// A schema that cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message} (at byte {offset} of the schema `{text}`)")]

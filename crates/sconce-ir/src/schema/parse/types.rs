@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{MAX_DEPTH, MAX_UNION, Parser, SchemaError};
+use super::{MAX_DEPTH, Parser, SchemaError};
 use crate::schema::Alias;
+use crate::typing::MAX_UNION;
 use crate::{NamedRef, Type, Unit};
 
 /// A type as it is read: what values have, what is written, and what it shares.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::scalar_type::cpp_name;
 use crate::text::error::ParseError;
 use crate::text::lexer::{Lexer, Token};
+use crate::typing::MAX_UNION;
 use crate::{Constant, EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type, Unit};
 
 /// How deep types may nest.
@@ -108,7 +109,16 @@ impl Reader<'_, '_> {
             "Dict" => return self.dict(),
             "Union" => {
                 let close = self.open()?;
-                return Ok(Type::Union(self.types(close)?.into()));
+                // PyTorch prints `Union(, bool, Scalar)`.
+                self.lexer.accept(',');
+                let members = self.types(close)?;
+                if members.is_empty() || members.len() > MAX_UNION {
+                    let what = if members.is_empty() { "no member" } else { "too many members" };
+                    return Err(self.lexer.error(format!("a union of {what}")));
+                }
+                // In canonical order, or the one type that holds the others: a union with `Any` is `Any`.
+                let own = Unit::new();
+                return Ok(Type::union(&members, self.unit.unwrap_or(&own)));
             }
             "NamedTuple" => return self.named_tuple(),
             "Function" => {
