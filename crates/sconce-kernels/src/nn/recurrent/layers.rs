@@ -128,7 +128,7 @@ impl<'a> Recurrent<'a> {
         let each = 2 + if self.has_biases { 2 } else { 0 } + usize::from(projected);
         let count = self.layers.saturating_mul(self.directions());
         let found = self.params.len();
-        if found % each != 0 {
+        if !found.is_multiple_of(each) {
             let message =
                 format!("MatrixRef: ArrayRef size {found} not divisible by stride {each}");
             return Err(Error::runtime(message));
