@@ -9,7 +9,7 @@ use std::alloc::Layout;
 /// Smaller pieces are as well off with the system's allocator, which fills with zeros what is aligned so.
 const LEAST: usize = 1 << 20;
 
-/// How blocks of tensors are aligned, and nothing else is.
+/// How blocks of tensors are aligned, and little else.
 const ALIGNMENT: usize = 64;
 
 /// Whether memory of this layout is taken from [`map`], and given back to [`unmap`].
