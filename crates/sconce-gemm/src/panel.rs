@@ -53,8 +53,7 @@ pub fn pack<T: Copy + Send + Sync>(weight: &[T], n: usize, k: usize, packed: &mu
                 tile[..width].copy_from_slice(&row[block * BLOCK..][..width]);
             }
             for (i, line) in lines.chunks_exact_mut(PANEL).enumerate() {
-                let count = rows.len() / k;
-                line.iter_mut().zip(&tile[..count]).for_each(|(to, row)| *to = row[i]);
+                line.iter_mut().zip(&tile[..rows.len() / k]).for_each(|(to, row)| *to = row[i]);
             }
         }
     });

@@ -510,17 +510,17 @@ fn add_product(
     if plain && input.dtype().is_floating_point() {
         return product(a, b, Some(input));
     }
-    let (half, compute) = (input.dtype(), compute_dtype(input.dtype()));
-    if half.is_floating_point() && half != compute {
+    let (dtype, compute) = (input.dtype(), compute_dtype(input.dtype()));
+    if dtype.is_floating_point() && dtype != compute {
         // HalfProducts precision is rounded once, at the end.
         let [input, a, b] = [input, a, b].map(|operand| operand.to_dtype(compute));
-        return add_product(&input?, [&a?, &b?], beta, alpha, false)?.to_dtype(half);
+        return add_product(&input?, [&a?, &b?], beta, alpha, false)?.to_dtype(dtype);
     }
     let scale = |tensor: Tensor, by: Scalar| match by.to_complex() {
         one if one == Complex::new(1.0, 0.0) => Ok(tensor),
         _ => binary(BinaryOp::Mul, (&tensor).into(), Operand::Scalar(by)),
     };
-    let product = match scaled_first && !half.is_integral() {
+    let product = match scaled_first && !dtype.is_integral() {
         true => product(&scale(a.clone(), alpha)?, b, None)?,
         false => scale(product(a, b, None)?, alpha)?,
     };

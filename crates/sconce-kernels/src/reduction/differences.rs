@@ -172,7 +172,7 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
     let dtype = int_to_float(input.dtype());
     let last = input.to_dtype(dtype)?.transpose(dim, -1)?.contiguous()?;
     let n = size as usize;
-    let mut made_of = dtype;
+    let mut result_dtype = dtype;
     let result = match spacing {
         Spacing::Step(step) => {
             let numbers = WideElements::of(&last)?;
@@ -196,10 +196,10 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
             if positions.dtype().is_complex() {
                 return Err(Error::not_implemented("aten::gradient at complex places"));
             }
-            let dtype_of_places = int_to_float(positions.dtype());
-            made_of = promote_types(dtype, dtype_of_places)?;
+            let places_dtype = int_to_float(positions.dtype());
+            result_dtype = promote_types(dtype, places_dtype)?;
             let positions = Places {
-                dtype: dtype_of_places,
+                dtype: places_dtype,
                 all: positions.to_dtype(DType::Float64)?.to_vec::<f64>()?,
             };
             match WideElements::of(&last)? {
@@ -215,7 +215,7 @@ pub fn gradient(input: &Tensor, spacing: Spacing<'_>, dim: i64, edge_order: i64)
             }
         }
     };
-    result.tensor(last.sizes(), made_of)?.transpose(dim, -1)?.contiguous()
+    result.tensor(last.sizes(), result_dtype)?.transpose(dim, -1)?.contiguous()
 }
 
 /// A sum of samples with weights.

@@ -76,7 +76,8 @@ fn masked_attention(
     };
     if fused && options.causal && !is_ordered(query, options)? {
         let (result, _) = attention_with_weights(operands, options, generator)?;
-        return spoil_masked_rows(&result, key, -2)?.with_strides(&strides);
+        spoil_masked_rows(&result, key, -2)?;
+        return result.with_strides(&strides);
     }
     if options.dropout == 0.0 && shares_heads(operands, options.grouped) {
         let shown = |mask: &&Tensor| mask.dtype() == DType::Bool;
@@ -121,11 +122,10 @@ fn is_ordered(query: &Tensor, options: &AttentionOptions<'_>) -> Result<bool> {
     Ok(scale > 0.0 || scale.is_nan())
 }
 
-/// NaN in the rows of queries that must not see all keys: PyTorch scales negative infinity, by 0 or less.
-fn spoil_masked_rows(rows: &Tensor, key: &Tensor, dim: i64) -> Result<Tensor> {
+/// Writes NaN to the rows of queries that must not see all keys: PyTorch scales negative infinity, by 0 or less.
+fn spoil_masked_rows(rows: &Tensor, key: &Tensor, dim: i64) -> Result<()> {
     let masked = (key.size(-2)? - 1).clamp(0, rows.size(dim)?);
-    rows.narrow(dim, 0, masked)?.fill(Scalar::Float(f64::NAN))?;
-    Ok(rows.clone())
+    rows.narrow(dim, 0, masked)?.fill(Scalar::Float(f64::NAN))
 }
 
 /// Whether heads of keys and values are those of the query, one for all, or `grouped`.
@@ -176,9 +176,9 @@ pub fn flash_attention(
     let [query, key, _] = operands;
     check_flash(operands, options)?;
     let result = masked_attention(operands, options, generator)?;
-    let mut sums = logsumexp(&scores(query, key, options, Masking::Replaced)?, &[-1], false)?;
+    let sums = logsumexp(&scores(query, key, options, Masking::Replaced)?, &[-1], false)?;
     if options.causal && !is_ordered(query, options)? {
-        sums = spoil_masked_rows(&sums, key, -1)?;
+        spoil_masked_rows(&sums, key, -1)?;
     }
     // Heads lie inside of positions.
     Ok((result, sums.transpose(1, 2)?.contiguous()?.transpose(1, 2)?))

@@ -60,20 +60,20 @@ pub fn pack_weight(weight: &Tensor, groups: i64) -> Result<Option<Tensor>> {
             runs.map(|run| run.first * LANES..(run.first + run.blocks) * LANES).collect()
         }
     };
-    let of_channel = per_group.next_multiple_of(run) * taps;
-    let len: usize = stretches.iter().map(|channels| channels.len() * of_channel).sum();
+    let packed_row = per_group.next_multiple_of(run) * taps;
+    let len: usize = stretches.iter().map(|channels| channels.len() * packed_row).sum();
     let packed = Tensor::for_overwrite(&[len as i64], DType::Float32)?;
     {
         let mut to = packed.write::<f32>()?;
         let mut rest: &mut [f32] = &mut to;
         let mut pieces = Vec::new();
         for channels in stretches {
-            let (own, others) = std::mem::take(&mut rest).split_at_mut(channels.len() * of_channel);
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(channels.len() * packed_row);
             rest = others;
             pieces.push((channels, own));
         }
         let all: &[f32] = &all;
-        let rows = Rows { all, channels: out, of_channel: per_group, taps };
+        let rows = Rows { all, channels: out, inputs: per_group, taps };
         partition::for_each(pieces.into_iter(), |(channels, to)| rows.pack(channels, run, to));
     }
     shared(packed).map(Some)
@@ -84,7 +84,7 @@ struct Rows<'a> {
     all: &'a [f32],
     channels: usize,
     /// Channels of the input in a row.
-    of_channel: usize,
+    inputs: usize,
     /// Elements of the window for each of them.
     taps: usize,
 }
@@ -94,16 +94,16 @@ impl Rows<'_> {
     /// the block's channels, of each all rows; zeros where there is no channel.
     fn pack(&self, channels: Range<usize>, run: usize, to: &mut [f32]) {
         let (width, taps) = (channels.len(), self.taps);
-        let is_whole = channels.end <= self.channels && self.of_channel.is_multiple_of(run);
+        let is_whole = channels.end <= self.channels && self.inputs.is_multiple_of(run);
         if !is_whole {
             to.fill(0.0);
         }
-        let row_len = self.of_channel * taps;
+        let row_len = self.inputs * taps;
         // A block's rows side by side: in the weight they may lie where the cache holds few of them.
         let mut rows = vec![0.0; width * run * taps];
         for (block, to) in to.chunks_exact_mut((run * taps * width).max(1)).enumerate() {
             let first = block * run;
-            let len = run.min(self.of_channel - first) * taps;
+            let len = run.min(self.inputs - first) * taps;
             let own = channels.clone().take_while(|&o| o < self.channels);
             for (o, row) in own.zip(rows.chunks_exact_mut(run * taps)) {
                 let start = o * row_len + first * taps;
