@@ -140,6 +140,9 @@ pub(crate) struct DebugWriter {
     /// For a program that was compiled from Python, what stands for all sources of the same text and place: PyTorch
     /// makes one of them. What was read from an archive is a source of its own for each file.
     same: Option<FxHashSet<Content>>,
+    /// What stands for a source met before, by where that is in memory, and the source, so that no other takes its
+    /// place: its text, which may have a million lines, is hashed once and not for each range.
+    standing: FxHashMap<usize, [Arc<Source>; 2]>,
     /// Sources met, by where they are in memory: kept so that no other takes their place.
     kept: FxHashMap<usize, Arc<Source>>,
 }
@@ -179,14 +182,18 @@ impl DebugWriter {
         if source.filename() == Some(WRITTEN) {
             return Arc::clone(source);
         }
-        let content = Content(Arc::clone(source));
-        match same.get(&content) {
-            Some(known) => Arc::clone(&known.0),
-            None => {
-                same.insert(content);
-                Arc::clone(source)
-            }
-        }
+        let [_, standing] = self.standing.entry(key_of(source)).or_insert_with(|| {
+            let content = Content(Arc::clone(source));
+            let standing = match same.get(&content) {
+                Some(known) => Arc::clone(&known.0),
+                None => {
+                    same.insert(content);
+                    Arc::clone(source)
+                }
+            };
+            [Arc::clone(source), standing]
+        });
+        Arc::clone(standing)
     }
 
     /// The pickle of one code file's records: offsets that grow, ranges that differ from the one
