@@ -139,3 +139,18 @@ fn colour_is_only_where_it_is_wanted() {
     assert!(colour(&["ls", "nowhere.pt"], &[("SCONCE_COLOR", "always")]));
     assert!(!colour(&["ls", "--color", "never", "--bad-flag"], &[("CLICOLOR_FORCE", "1")]));
 }
+
+#[test]
+fn a_card_stays_a_card() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("names.pkl");
+    // A global of six million letters, called.
+    let (module, name) = ("a".repeat(3_000_000), "b".repeat(3_000_000));
+    fs::write(&path, format!("c{module}\n{name}\n)R.")).unwrap();
+    let path = path.to_string_lossy();
+    for verb in ["info", "globals", "verify", "scan"] {
+        let run = sconce(&[verb, &path]);
+        assert!(run.all().contains("aaa") || verb == "verify", "{verb}: {}", run.err);
+        assert!(run.all().len() < 1 << 15, "{verb}: {} bytes", run.all().len());
+    }
+}

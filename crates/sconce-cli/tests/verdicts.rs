@@ -171,4 +171,20 @@ fn what_is_carried_along_is_warned_of() {
             assert_eq!(run.err.contains("warning: "), flag.is_none(), "{args:?}: {}", run.err);
         }
     }
+    // What is no tensor is refused, or left out.
+    for verb in ["merge", "shard"] {
+        let (file, set) = (path("left_out.pt"), path("left_out"));
+        let mut args = match verb {
+            "merge" => vec![verb, hostile, "bad/zip_good.pt", "-o", &file],
+            _ => vec![verb, hostile, "-C", &set],
+        };
+        let run = sconce(&args);
+        assert_eq!(run.code, 3, "{args:?}: {}", run.all());
+        assert!(run.err.contains("--tensors-only leaves out"), "{args:?}: {}", run.err);
+        args.push("--tensors-only");
+        let run = sconce(&args);
+        assert_eq!(run.code, 0, "{args:?}: {}", run.all());
+        assert!(!run.err.contains("warning: "), "{args:?}: {}", run.err);
+    }
+    assert_eq!(card(&path("left_out.pt")), ("clean".to_owned(), Vec::new()));
 }

@@ -197,15 +197,19 @@ fn bare(
     print_sections(sections, out)
 }
 
+/// The longest line of a card, in columns.
+const LONGEST_LINE: usize = 4096;
+
 fn print_sections(sections: Vec<(&'static str, Vec<Line>)>, out: &mut Out) -> Result<(), Failure> {
     for (label, lines) in sections {
         for (at, line) in lines.into_iter().enumerate() {
             let label = if at == 0 { label } else { "" };
             let mut full = Line::new().dim(format!("  {label:<9}  "));
             full.extend(line);
-            // What one would copy or must not miss is left to wrap.
+            // What one would copy or must not miss is left to wrap. Names of a hostile file have millions of letters.
             let whole = matches!(label, "safety" | "more" | "");
-            out.line(&if whole { full } else { full.fit(out.width()) })?;
+            let width = out.width().filter(|_| !whole).unwrap_or(LONGEST_LINE);
+            out.line(&full.fit(Some(width)))?;
         }
     }
     Ok(())

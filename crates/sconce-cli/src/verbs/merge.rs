@@ -18,7 +18,7 @@ use crate::read::exported;
 use crate::read::open::{self, Say};
 use crate::write::opaque_callables;
 use crate::write::programs::{self, EXPORT_SAVE};
-use crate::write::state_dict::{flat, taken};
+use crate::write::state_dict::{NO_STATE_DICT, flat, taken};
 use crate::write::wrote::{TORCH_SAVE, would_write, wrote};
 
 /// `sconce merge`.
@@ -82,9 +82,12 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
             shards => shards.len(),
         };
         let in_file = |failure: Failure| failure.in_file(open::name(file));
-        let draft = taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+        let mut draft = taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
+        if args.saving.tensors_only {
+            draft = opaque_callables::tensors_only(&draft).map_err(in_file)?;
+        }
         state.copy_metadata(draft.root());
-        let tensors = flat(&draft).map_err(in_file)?;
+        let tensors = flat(&draft).map_err(|failure| in_file(failure.help(NO_STATE_DICT)))?;
         let mut fresh = Vec::with_capacity(tensors.len());
         for (name, tensor) in &tensors {
             match state.get(name) {
@@ -101,7 +104,10 @@ pub fn run(args: &MergeArgs, out: &mut Out, say: Say) -> Verdict {
     }
     let tensors = state.len();
     if !args.dry_run {
-        let state = opaque_callables::checked(state.finish(), args.saving.tensors_only, say)?;
+        let state = state.finish();
+        if !say.quiet {
+            opaque_callables::warn(state.root(), say);
+        }
         let progress = Progress::new("writing", 0, say.quiet || args.json);
         saving::write(state.root(), &args.output, args.force, &args.saving, &progress)?.commit()?;
     }

@@ -102,7 +102,8 @@ pub fn run(args: &ShardArgs, out: &mut Out, say: Say) -> Verdict {
     let in_file = |failure: Failure| failure.in_file(checkpoint.source().name());
     let draft = state_dict::taken(&checkpoint, args.take.as_deref()).map_err(in_file)?;
     let draft = opaque_callables::checked(draft, args.saving.tensors_only, say).map_err(in_file)?;
-    let tensors = state_dict::flat(&draft).map_err(in_file)?;
+    let tensors = state_dict::flat(&draft)
+        .map_err(|failure| in_file(failure.help(state_dict::NO_STATE_DICT)))?;
     let tensors_in_all = tensors.len();
     let (shards, total_size) = split(tensors, args.max_size);
     if shards.len() > MOST {

@@ -14,6 +14,10 @@ pub fn taken(checkpoint: &Checkpoint, take: Option<&str>) -> Result<Draft, Failu
     Ok(draft)
 }
 
+/// What helps where a file is no state dict, in verbs that take `--tensors-only`.
+pub const NO_STATE_DICT: &str = "--tensors-only leaves out what is no tensor; --take NAME takes a state dict that is \
+                                 inside; sconce tree --all shows what there is";
+
 /// The tensors of a state dict, which holds nothing else, in order.
 pub fn flat(draft: &Draft) -> Result<Vec<(String, Tensor)>, Failure> {
     let root = draft.root();
