@@ -31,6 +31,6 @@ pub use types::{EnumType, NamedRef, NamedTuple, TensorType, TupleType, Type};
 pub use typing::TypeVariables;
 pub use unit::{
     Attribute as ClassAttribute, Class, ClassConstant, ClassId, Function, FunctionId, Interface,
-    InterfaceId, Role, Unit,
+    InterfaceId, Role, Slots, Unit,
 };
 pub use verify::{VerifyError, verify, verify_after, verify_links_after};

@@ -1,6 +1,6 @@
 //! The compilation unit: every class, interface and function that graphs mention.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -17,6 +17,8 @@ pub struct Unit {
     types: FxHashMap<Arc<str>, Type>,
     /// Functions (not methods) by qualified name.
     free_functions: FxHashMap<Arc<str>, FunctionId>,
+    /// Functions of a class by their names: its methods, hooks and static methods.
+    by_class: FxHashMap<ClassId, FxHashMap<Box<str>, Vec<FunctionId>>>,
 }
 
 /// A class of a [`Unit`].
@@ -40,8 +42,10 @@ pub struct Class {
     pub is_module: bool,
     /// Whether it is a custom class written in C++ (`__torch__.torch.classes.…`); it has no code.
     pub is_torchbind: bool,
-    /// The attributes in slot order.
+    /// The attributes in slot order. More may come, but none goes or gets another name.
     pub attributes: Vec<Attribute>,
+    /// Where they are by name, once there are many and somebody has asked.
+    pub slots: Slots,
     /// The constants, which belong to the class and not to its objects.
     pub constants: Vec<ClassConstant>,
     /// The methods in order of definition, hooks not among them.
@@ -55,6 +59,10 @@ pub struct Class {
     /// Properties: name, getter, setter.
     pub properties: Vec<(Arc<str>, FunctionId, Option<FunctionId>)>,
 }
+
+/// The slots of a class's first attributes by their names, once somebody has asked for one.
+#[derive(Clone, Debug, Default)]
+pub struct Slots(OnceLock<(usize, FxHashMap<Arc<str>, usize>)>);
 
 /// A slot of a class's objects.
 #[derive(Clone, Debug)]
@@ -155,8 +163,14 @@ impl Unit {
     /// class's lists by the caller.
     pub fn add_function(&mut self, function: Function) -> FunctionId {
         let id = FunctionId(self.functions.len() as u32);
-        if function.class.is_none() {
-            self.free_functions.insert(Arc::clone(&function.qualified_name), id);
+        match function.class {
+            None => {
+                self.free_functions.insert(Arc::clone(&function.qualified_name), id);
+            }
+            Some(class) => {
+                let functions = self.by_class.entry(class).or_default();
+                functions.entry(function.name().into()).or_default().push(id);
+            }
         }
         self.functions.push(function);
         id
@@ -169,7 +183,12 @@ impl Unit {
 
     /// A class, to change it.
     pub fn class_mut(&mut self, id: ClassId) -> &mut Class {
-        &mut self.classes[id.0 as usize]
+        let class = &mut self.classes[id.0 as usize];
+        // Those that came since are found one by one: the table is made anew before they are as many again.
+        if class.slots.0.get().is_some_and(|(known, _)| class.attributes.len() > 2 * known) {
+            class.slots = Slots::default();
+        }
+        class
     }
 
     /// An interface.
@@ -229,7 +248,11 @@ impl Unit {
     /// A method of a class by name, hooks and static methods not among them.
     pub fn find_method(&self, class: ClassId, name: &str) -> Option<FunctionId> {
         let methods = &self.class(class).methods;
-        methods.iter().copied().find(|&id| self.function(id).name() == name)
+        let named = self.by_class.get(&class)?.get(name)?;
+        match named[..] {
+            [only] => methods.contains(&only).then_some(only),
+            _ => methods.iter().copied().find(|id| named.contains(id)),
+        }
     }
 
     /// The classes, in order of definition.
@@ -246,6 +269,9 @@ impl Unit {
     }
 }
 
+/// Up to how many attributes a name is looked for among them one by one.
+const FEW_ATTRIBUTES: usize = 32;
+
 impl Class {
     /// A class with a name and nothing else.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
@@ -254,6 +280,7 @@ impl Class {
             is_module: false,
             is_torchbind: false,
             attributes: Vec::new(),
+            slots: Slots::default(),
             constants: Vec::new(),
             methods: Vec::new(),
             static_methods: Vec::new(),
@@ -265,6 +292,63 @@ impl Class {
 
     /// The slot of an attribute.
     pub fn slot(&self, name: &str) -> Option<usize> {
-        self.attributes.iter().position(|attribute| &*attribute.name == name)
+        let after = |at: usize| {
+            let mut rest = self.attributes.iter().enumerate().skip(at);
+            rest.find(|(_, attribute)| &*attribute.name == name).map(|(slot, _)| slot)
+        };
+        if self.attributes.len() <= FEW_ATTRIBUTES {
+            return after(0);
+        }
+        let (known, slots) = self.slots.0.get_or_init(|| {
+            let mut slots = FxHashMap::default();
+            for (slot, attribute) in self.attributes.iter().enumerate() {
+                slots.entry(Arc::clone(&attribute.name)).or_insert(slot);
+            }
+            (self.attributes.len(), slots)
+        });
+        slots.get(name).copied().or_else(|| after(*known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_found_however_many_there_are() {
+        let mut unit = Unit::new();
+        let (id, _) = unit.add_class(Class::new("__torch__.M"));
+        for at in 0..200 {
+            assert_eq!(unit.class(id).slot(&format!("a{at}")), None);
+            let attribute =
+                Attribute { name: format!("a{at}").into(), ty: Type::Int, role: Role::Plain };
+            unit.class_mut(id).attributes.push(attribute);
+            for known in [0, at / 2, at] {
+                assert_eq!(unit.class(id).slot(&format!("a{known}")), Some(known));
+            }
+        }
+    }
+
+    #[test]
+    fn methods_are_found_among_functions_of_the_same_name() {
+        let mut unit = Unit::new();
+        let (class, _) = unit.add_class(Class::new("__torch__.M"));
+        let mut add = |name: &str| {
+            let schema = Schema::parse("f() -> ()").unwrap();
+            unit.add_function(Function {
+                qualified_name: format!("__torch__.M.{name}").into(),
+                class: Some(class),
+                schema: Arc::new(schema),
+                graph: None,
+            })
+        };
+        let (hook, method, other) = (add("f"), add("f"), add("g"));
+        unit.class_mut(class).forward_hooks.push(hook);
+        unit.class_mut(class).methods.push(method);
+        assert_eq!(unit.find_method(class, "f"), Some(method));
+        assert_eq!(unit.find_method(class, "g"), None);
+        unit.class_mut(class).methods.push(other);
+        assert_eq!(unit.find_method(class, "g"), Some(other));
+        assert_eq!(unit.find_method(class, "h"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Putting nodes into blocks, moving and destroying them.
 
-use super::{BlockId, Graph, NodeId, Owner, ValueId};
+use super::{Attributes, BlockId, Graph, NodeId, Owner, ValueId};
 use crate::{Kind, Type};
 
 impl Graph {
@@ -77,7 +77,7 @@ impl Graph {
         self.compare(a, b) == std::cmp::Ordering::Greater
     }
 
-    /// Destroys a node with its blocks.
+    /// Destroys a node with its blocks and attributes.
     ///
     /// # Panics
     /// When one of its outputs is still used.
@@ -92,7 +92,9 @@ impl Graph {
         if self.node(node).owner().is_some() {
             self.unlink(node);
         }
-        self.node_mut(node).alive = false;
+        let node = self.node_mut(node);
+        node.attributes = Attributes::default();
+        node.alive = false;
     }
 
     pub(super) fn destroy_block(&mut self, block: BlockId) {

@@ -111,7 +111,25 @@ fn compute(graph: &mut Graph, id: NodeId) -> bool {
         }
         graph.replace_all_uses(*output, value);
     }
-    !outputs.is_empty()
+    if outputs.is_empty() {
+        return false;
+    }
+    discard(graph, id);
+    true
+}
+
+/// Destroys a node that was computed, and the constants that nothing else uses: strings that each line makes
+/// longer are not to be there all at once.
+fn discard(graph: &mut Graph, id: NodeId) {
+    let mut inputs = graph.node(id).inputs().to_vec();
+    inputs.sort_unstable();
+    inputs.dedup();
+    graph.destroy(id);
+    for input in inputs {
+        if graph.value(input).uses().is_empty() {
+            graph.destroy(graph.value(input).node());
+        }
+    }
 }
 
 fn results(graph: &Graph, id: NodeId, inputs: Vec<Constant>) -> Option<Vec<Constant>> {
