@@ -2,11 +2,12 @@
 //!
 //! Only data: the room `module` fills it in, and the resolver of names reads it.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use sconce_compiler::{Error, Global, ModuleKind};
-use sconce_ir::{ClassConstant, ClassId, Role, Type};
+use sconce_ir::{ClassConstant, ClassId, Constant, Role, Type};
 
 use crate::loader::{PyClass, PyFunction};
 use crate::objects::{Heap, Id, ModuleObject};
@@ -22,7 +23,7 @@ pub(crate) struct Modules {
     /// What is known of each class of the program.
     pub(crate) concrete: FxHashMap<ClassId, Arc<Concrete>>,
     /// The classes of the program that a Python class became, by its file and place there.
-    pub(crate) by_class: FxHashMap<(Arc<str>, u32), Vec<ClassId>>,
+    pub(crate) by_class: FxHashMap<(Arc<str>, u32, u64), Vec<ClassId>>,
     /// What was found for each object.
     pub(crate) known: FxHashMap<Id, ClassId>,
     /// The objects that are being looked at.
@@ -72,6 +73,33 @@ pub(crate) struct Overloaded {
 }
 
 impl Concrete {
+    /// A number that is the same for all that [`Self::is_like`] holds of.
+    pub(crate) fn sketch(&self) -> u64 {
+        let hash = |what: &dyn Fn(&mut FxHasher)| {
+            let mut hasher = FxHasher::default();
+            what(&mut hasher);
+            hasher.finish()
+        };
+        // Constants and modules are alike in any order.
+        let constants = self.constants.iter().map(|constant| {
+            hash(&|hasher| {
+                constant.name.hash(hasher);
+                match &constant.value {
+                    Constant::Bool(value) => value.hash(hasher),
+                    Constant::Int(value) => value.hash(hasher),
+                    // 0.0 and -0.0 are alike.
+                    Constant::Float(value) if *value != 0.0 => value.to_bits().hash(hasher),
+                    Constant::Str(text) => text.hash(hasher),
+                    _ => {}
+                }
+            })
+        });
+        let modules = self.modules.iter().map(|(name, _)| hash(&|hasher| name.hash(hasher)));
+        let attributes = self.attributes.iter().map(|slot| &slot.name);
+        let ordered = hash(&|hasher| attributes.clone().for_each(|name| name.hash(hasher)));
+        constants.chain(modules).fold(ordered, u64::wrapping_add)
+    }
+
     /// Whether modules of both may share a class: `ConcreteModuleTypeBuilder::equals`.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let sorted = |modules: &[(Arc<str>, Type)]| {

@@ -7,7 +7,6 @@ use sconce_compiler::Error as CompileError;
 use sconce_ir::{
     Argument, Class, ClassAttribute, Function, FunctionId, Graph, Role, Schema, Type, Unit,
 };
-use sconce_syntax::ast::Def;
 use sconce_syntax::sexpr::Node;
 use sconce_torchscript::{Module, Object, Value, Values};
 
@@ -65,7 +64,8 @@ struct Inner {
 enum TreeOf {
     /// It is parsed again, of the same name: the compiler has dropped it statement by statement.
     Function(Arc<Snippet>, Body),
-    Method(Arc<Def>),
+    /// `forward`, of the class of this name; it is parsed again, too.
+    Method(Arc<Snippet>, Body, String),
     Nothing,
 }
 
@@ -342,10 +342,10 @@ pub(crate) fn compiled_module(python: &mut Python, heap: Heap, id: Id) -> Result
     let name = class.as_ref().map_or("", |class| class.name()).to_owned();
     let (mut tree, mut schema, graph) = (TreeOf::Nothing, None, OnceLock::new());
     if let (Some(class), Some(forward)) = (class, unit.find_method(made.class, "forward")) {
-        let def = python.tree_of_compiled_method(made.class, &class, "forward")?.def;
+        let (snippet, body) = python.text_of_compiled_method(made.class, &class, "forward")?;
         let compiled = unit.function(forward);
         if let Some(compiled_graph) = &compiled.graph {
-            tree = TreeOf::Method(def);
+            tree = TreeOf::Method(snippet, body, class.name().to_owned());
             schema = Some(Arc::clone(&compiled.schema));
             graph.get_or_init(|| Arc::clone(compiled_graph));
         }
@@ -377,14 +377,13 @@ impl Scripted {
 
     /// The tree of the function or of the module's `forward`, as PyTorch prints it.
     pub fn tree(&self) -> Option<String> {
-        match &self.0.tree {
-            TreeOf::Function(snippet, body) => {
-                let tree = tree_of(Arc::clone(snippet), &self.0.name, None, *body, false).ok()?;
-                Some(Node::python_def(&tree.def).to_string())
-            }
-            TreeOf::Method(def) => Some(Node::python_def(def).to_string()),
-            TreeOf::Nothing => None,
-        }
+        let (snippet, name, class, body) = match &self.0.tree {
+            TreeOf::Function(snippet, body) => (snippet, &*self.0.name, None, *body),
+            TreeOf::Method(snippet, body, class) => (snippet, "forward", Some(&**class), *body),
+            TreeOf::Nothing => return None,
+        };
+        let tree = tree_of(Arc::clone(snippet), name, class, body, false).ok()?;
+        Some(Node::python_def(&tree.def).to_string())
     }
 
     /// The graph of the function or of the module's `forward`: `torch.jit.script(f).graph`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::control_flow::{Outcome, Stop, refuse};
 use super::libraries::DATA_CLASS_INIT;
-use super::value::{Cell, Class, ClassKind, Code, Id, Partial, Value};
+use super::value::{Cell, Class, ClassKind, Code, Dict, Id, Key, Partial, Value};
 use super::{Interpreter, builtins};
 use crate::library;
 use crate::loader::Object;
@@ -270,12 +270,19 @@ impl Interpreter<'_> {
         }
         match name {
             "__dict__" => {
+                if let Some(known) =
+                    self.instances_with_dicts.get(&id).map(|&dict| Value::Ref(dict))
+                    && self.arena.dict(&known).is_some()
+                {
+                    return Ok(Some(known));
+                }
                 let attributes = self.arena.instance(&value).map(|own| own.attributes.clone());
                 let entries = attributes.unwrap_or_default().into_iter().collect();
                 let dict = self.dict_of(entries)?;
                 if let Value::Ref(of) = dict {
-                    self.spend(2 * size_of::<Id>())?;
+                    self.spend(4 * size_of::<Id>())?;
                     self.dicts_of_instances.insert(of, id);
+                    self.instances_with_dicts.insert(id, of);
                 }
                 return Ok(Some(dict));
             }
@@ -566,10 +573,30 @@ impl Interpreter<'_> {
                 ),
             };
         }
-        if let Some(instance) = self.arena.instance_mut(*id) {
-            instance.attributes.insert(name.into(), new);
-        }
+        self.set_own(*id, name, new);
         Ok(())
+    }
+
+    /// Sets an attribute of an instance itself, and of its `__dict__` where anybody has asked for that.
+    pub(super) fn set_own(&mut self, id: Id, name: &str, new: Value) {
+        let name: Arc<str> = name.into();
+        if let Some(dict) = self.dict_of_instance(id) {
+            let key = Key::Str(Arc::clone(&name));
+            match dict.get_mut(&key) {
+                Some((_, value)) => *value = new.clone(),
+                None => {
+                    dict.insert(key, (Value::Str(Arc::clone(&name)), new.clone()));
+                }
+            }
+        }
+        if let Some(instance) = self.arena.instance_mut(id) {
+            instance.attributes.insert(name, new);
+        }
+    }
+
+    fn dict_of_instance(&mut self, id: Id) -> Option<&mut Dict> {
+        let dict = *self.instances_with_dicts.get(&id)?;
+        self.arena.dict_mut(dict)
     }
 
     /// `del value.name`
@@ -584,6 +611,11 @@ impl Interpreter<'_> {
 
     /// `object.__delattr__(value, name)`
     pub(super) fn delete_plain_attribute(&mut self, value: &Value, name: &str) -> Outcome<()> {
+        if let Value::Ref(id) = value
+            && let Some(dict) = self.dict_of_instance(*id)
+        {
+            dict.shift_remove(&Key::Str(name.into()));
+        }
         let removed = match value {
             Value::Ref(id) => match self.arena.get_mut(*id) {
                 Cell::Instance(instance) => instance.attributes.shift_remove(name),

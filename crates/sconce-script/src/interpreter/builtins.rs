@@ -707,9 +707,7 @@ impl Interpreter<'_> {
                 {
                     let args = given.rest();
                     let args = self.new_tuple(args)?;
-                    if let Some(instance) = self.arena.instance_mut(id) {
-                        instance.attributes.insert("args".into(), args);
-                    }
+                    self.set_own(id, "args", args);
                 }
                 Ok(Value::None)
             }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ruff_python_ast as py;
-use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 
 use super::arguments::Keywords;
 use super::control_flow::{Flow, Outcome, refuse};
@@ -214,26 +213,4 @@ impl Interpreter<'_> {
         };
         self.new_iterator(yielded)
     }
-}
-
-/// Whether a function's own statements have a `yield`.
-pub(super) fn yields(body: &[py::Stmt]) -> bool {
-    struct Search(bool);
-    impl<'a> Visitor<'a> for Search {
-        fn visit_stmt(&mut self, statement: &'a py::Stmt) {
-            if !matches!(statement, py::Stmt::FunctionDef(_) | py::Stmt::ClassDef(_)) {
-                walk_stmt(self, statement);
-            }
-        }
-        fn visit_expr(&mut self, expression: &'a py::Expr) {
-            match expression {
-                py::Expr::Yield(_) | py::Expr::YieldFrom(_) => self.0 = true,
-                py::Expr::Lambda(_) => {}
-                other => walk_expr(self, other),
-            }
-        }
-    }
-    let mut search = Search(false);
-    crate::nesting::with_stack(|| search.visit_body(body));
-    search.0
 }

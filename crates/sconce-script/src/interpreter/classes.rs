@@ -10,7 +10,7 @@ use super::value::{Cell, Class, ClassKind, Exception, Id, Instance, Partial, Sco
 use super::{Attributes, Frame, Interpreter, libraries};
 use crate::library;
 use crate::loader::inheritance;
-use crate::loader::{PyClass, PyFunction};
+use crate::loader::{Module, PyClass, PyFunction};
 
 /// Classes of the libraries that a class may be derived from and that add nothing here.
 const PLAIN_BASES: &[&str] = &[
@@ -211,7 +211,10 @@ impl Interpreter<'_> {
             if !matches!(flow, Flow::Next) {
                 return refuse("this statement is not supported in a class");
             }
-            self.take_members(scope, id);
+            match bound_name(&frame.module, statement) {
+                Some(name) => self.take_member(scope, id, name),
+                None => self.take_members(scope, id),
+            }
         }
         let kind = self.arena.class_mut(id).map(|class| class.kind.clone());
         match kind {
@@ -226,7 +229,20 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Copies what the body has bound into the class, in the order of binding.
+    /// Copies what a statement of the body has bound into the class.
+    fn take_member(&mut self, scope: Id, id: Id, name: &str) {
+        let variables = self.arena.scope_mut(scope).map(|scope| &scope.variables);
+        let Some((name, value)) = variables.and_then(|variables| variables.get_key_value(name))
+        else {
+            return;
+        };
+        let (name, value) = (Arc::clone(name), value.clone());
+        if let Some(class) = self.arena.class_mut(id) {
+            class.members.insert(name, value);
+        }
+    }
+
+    /// Copies all that the body has bound into the class, in the order of binding.
     fn take_members(&mut self, scope: Id, id: Id) {
         let Some(scope) = self.arena.scope_mut(scope) else { return };
         // One statement binds few names; by name where it binds several.
@@ -682,6 +698,22 @@ impl Interpreter<'_> {
     pub(super) fn is_library_exception(&self, name: &str) -> bool {
         matches!(library::global(name), Some(sconce_compiler::Global::Exception(_)))
     }
+}
+
+/// The name that a statement binds, where it binds one and no more.
+fn bound_name<'s>(module: &Module, statement: &'s py::Stmt) -> Option<&'s str> {
+    let target = |target: &'s py::Expr| Some(target.as_name_expr()?.id.as_str());
+    let name = match statement {
+        py::Stmt::FunctionDef(def) => def.name.as_str(),
+        py::Stmt::ClassDef(def) => def.name.as_str(),
+        py::Stmt::Assign(assign) => match &*assign.targets {
+            [only] => target(only)?,
+            _ => return None,
+        },
+        py::Stmt::AnnAssign(assign) => target(&assign.target)?,
+        _ => return None,
+    };
+    (!module.text_of(statement).contains(":=")).then_some(name)
 }
 
 /// The names that a class annotates, variables of the class itself aside.

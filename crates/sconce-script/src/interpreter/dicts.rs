@@ -129,7 +129,8 @@ impl Interpreter<'_> {
     ) -> Outcome<Value> {
         let mut given = LibraryArguments::new(name, args, keywords);
         let value = Value::Ref(id);
-        let before = match self.dicts_of_instances.contains_key(&id) {
+        let changes = matches!(name, "pop" | "popitem" | "update" | "clear" | "move_to_end");
+        let before = match changes && self.dicts_of_instances.contains_key(&id) {
             true => self.arena.dict(&value).cloned(),
             false => None,
         };

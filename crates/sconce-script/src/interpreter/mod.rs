@@ -119,6 +119,8 @@ pub(super) struct Interpreter<'w> {
     known: Vec<bool>,
     /// Dicts that are the attributes of objects: what is written to them is written to the objects.
     dicts_of_instances: FxHashMap<Id, Id>,
+    /// The same the other way round: what is set of an object is set in its dict.
+    instances_with_dicts: FxHashMap<Id, Id>,
     /// What `state_dict()` of PyTorch wrote beside the tensors of a dict: its `_metadata`.
     metadata_of_dicts: FxHashMap<Id, Value>,
     /// Classes that metaclasses are at work on, innermost last.
@@ -173,6 +175,7 @@ impl<'w> Interpreter<'w> {
             programs: tensors::programs::Programs::default(),
             known: Vec::new(),
             dicts_of_instances: FxHashMap::default(),
+            instances_with_dicts: FxHashMap::default(),
             metadata_of_dicts: FxHashMap::default(),
             pending_classes: Vec::new(),
             handled: Vec::new(),

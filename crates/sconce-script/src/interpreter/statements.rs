@@ -185,7 +185,7 @@ impl Interpreter<'_> {
             return refuse("async functions are not supported in constructors");
         }
         let defaults = self.defaults(frame, &function.def.parameters)?;
-        let is_generator = super::calls::yields(&function.module.whole(&function.def).body);
+        let is_generator = function.module.is_generator(&function.def);
         let def = Arc::clone(&function.def);
         let (scope, owner) = self.surroundings(frame);
         let mut value = self.new_cell(Cell::Function(Function {

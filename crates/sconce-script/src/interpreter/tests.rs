@@ -588,3 +588,72 @@ fn state_dicts_are_loaded_strictly() {
         assert_eq!(load(entries), expected);
     }
 }
+
+#[test]
+fn bodies_that_were_left_out_are_had_again() {
+    let filler = "        x = 1\n".repeat(2000);
+    let deeper = "            x = 1\n".repeat(2000);
+    let text = format!(
+        "class C:
+    def __init__(self):
+        'own'
+{filler}        self.a = [i for i in self.many()]
+    def many(self):
+{filler}        yield 1
+        yield 2
+    @property
+    def p(self):
+{filler}        return 'p'
+    class D:
+        @staticmethod
+        def f():
+{deeper}            return 3
+    def fails(self):
+{filler}        raise ValueError('here')
+def many():
+{filler}        yield 4
+"
+    );
+    let module = Module::parse("file", "file.py", text.clone(), false).unwrap();
+    let class = module.own_class("C").unwrap();
+    for statement in &class.body {
+        let py::Stmt::FunctionDef(def) = statement else { continue };
+        assert_eq!(def.body.len(), 1, "{}", def.name);
+        let whole = module.whole(&std::sync::Arc::new(def.clone()));
+        assert!(whole.body.len() > 2000, "{}", def.name);
+        assert_eq!((whole.range, whole.body[0].range()), (def.range, def.body[0].range()));
+    }
+    let expression = "(C().a, C().p, C.D.f(), C.__init__.__doc__, list(many()))";
+    assert_eq!(shown(&text, expression), "([1, 2], 'p', 3, 'own', [4])");
+    let line = text.lines().position(|line| line.contains("raise")).unwrap() + 1;
+    let fails = shown(&text, "C().fails()");
+    assert!(fails.starts_with(&format!("line {line}: ")), "{line}: {fails}");
+}
+
+#[test]
+fn the_dict_of_an_object_is_one_with_it() {
+    let text = "
+import torch
+class C:
+    pass
+def f():
+    c = C()
+    c.a = 1
+    own = c.__dict__
+    c.b = 2
+    own['d'] = 3
+    own.update(e=4)
+    own.pop('a')
+    del c.e
+    return own is c.__dict__, list(own.items()), c.b, c.d, hasattr(c, 'a'), hasattr(c, 'e')
+def many(n):
+    m = torch.nn.Module()
+    for i in range(n):
+        setattr(m, f'a{i}', i)
+    return len(m.__dict__) > n
+";
+    let expected = "(True, [('b', 2), ('d', 3)], 2, 3, False, False)";
+    assert_eq!(shown(text, "f()"), expected);
+    // Each attribute goes through `nn.Module.__setattr__`, which asks for the dict: none is a copy of it.
+    assert_eq!(shown(text, "many(10_000)"), "True");
+}

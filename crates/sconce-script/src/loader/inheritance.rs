@@ -62,26 +62,20 @@ impl PyClass {
 
     /// What the class's own body binds a name to; the last binding counts.
     pub(crate) fn own_member(&self, name: &str) -> Option<MemberKind> {
-        self.def.body.iter().rev().find_map(|statement| match statement {
-            py::Stmt::FunctionDef(def) if def.name.as_str() == name => {
+        let at = self.module.last_bindings(&self.def).get(name).copied()?;
+        match self.def.body.get(at)? {
+            py::Stmt::FunctionDef(def) => {
                 let module = Arc::clone(&self.module);
                 let def = Arc::new(def.clone());
                 Some(MemberKind::Function(PyFunction { module, def }))
             }
-            py::Stmt::ClassDef(def) if def.name.as_str() == name => Some(MemberKind::Class),
-            py::Stmt::Assign(assign) => {
-                let is_target = |target: &py::Expr| matches!(target, py::Expr::Name(target) if target.id == name);
-                let is_bound = assign.targets.iter().any(is_target);
-                is_bound.then(|| MemberKind::Value(Arc::new((*assign.value).clone())))
+            py::Stmt::ClassDef(_) => Some(MemberKind::Class),
+            py::Stmt::Assign(assign) => Some(MemberKind::Value(Arc::new((*assign.value).clone()))),
+            py::Stmt::AnnAssign(assign) => {
+                Some(MemberKind::Value(Arc::new((**assign.value.as_ref()?).clone())))
             }
-            py::Stmt::AnnAssign(assign) => match (&*assign.target, &assign.value) {
-                (py::Expr::Name(target), Some(value)) if target.id == name => {
-                    Some(MemberKind::Value(Arc::new((**value).clone())))
-                }
-                _ => None,
-            },
             _ => None,
-        })
+        }
     }
 }
 

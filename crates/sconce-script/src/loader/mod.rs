@@ -1,5 +1,6 @@
 //! Python files: found along folders, parsed, and asked what their names stand for. Nothing runs.
 
+mod bodies;
 pub(crate) mod closures;
 pub(crate) mod inheritance;
 mod module;

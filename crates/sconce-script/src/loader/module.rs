@@ -1,14 +1,14 @@
 //! A parsed Python file: what its names are bound to, and the text of its definitions.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ruff_python_ast as py;
 use ruff_text_size::{Ranged, TextSize};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::Error;
 use sconce_syntax::{Range, Source, SourceRange};
 
-use super::Object;
+use super::{Object, bodies};
 use crate::frontend::dotted;
 use crate::nesting;
 use crate::rebinding;
@@ -52,6 +52,12 @@ pub(crate) struct Module {
     sources: Mutex<FxHashMap<TextSize, Arc<Source>>>,
     /// Functions whose bodies were left out and asked for again.
     whole: Mutex<FxHashMap<TextSize, Arc<py::StmtFunctionDef>>>,
+    /// Functions whose bodies were left out and that are generators.
+    generators: Arc<FxHashSet<TextSize>>,
+    /// All of its text, which places are of.
+    whole_source: OnceLock<Arc<Source>>,
+    /// For classes that were asked for a member, by where they begin: the last statement that binds each name.
+    last_bindings: Mutex<FxHashMap<TextSize, Arc<FxHashMap<Box<str>, usize>>>>,
 }
 
 /// What a name of a file is bound to.
@@ -141,12 +147,15 @@ impl Module {
             overloads: FxHashMap::default(),
             sources: Mutex::default(),
             whole: Mutex::default(),
+            generators: Arc::default(),
+            whole_source: OnceLock::new(),
+            last_bindings: Mutex::default(),
             changes: FxHashMap::default(),
             only_expression: None,
             text: text.into(),
         };
         let mut suite = parsed.into_suite();
-        leave_out_bodies(&mut suite, module.text.len());
+        module.generators = Arc::new(bodies::leave_out(&mut suite, module.text.len()));
         if let [py::Stmt::Expr(only)] = suite.as_slice() {
             module.only_expression = Some(Arc::new((*only.value).clone()));
         }
@@ -174,6 +183,9 @@ impl Module {
             overloads: FxHashMap::default(),
             sources: Mutex::default(),
             whole: Mutex::default(),
+            generators: Arc::clone(&file.generators),
+            whole_source: OnceLock::new(),
+            last_bindings: Mutex::default(),
             changes: FxHashMap::default(),
             only_expression: None,
         }
@@ -189,6 +201,7 @@ impl Module {
             line_starts: Arc::clone(&self.line_starts),
             first_line: self.first_line,
             is_package: self.is_package,
+            generators: Arc::clone(&self.generators),
             ..Self::inside(other, key)
         }
     }
@@ -502,17 +515,33 @@ impl Module {
         }
         let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
         let parsed = whole.entry(def.start()).or_insert_with(|| {
-            let own = self.text.get(def.start().to_usize()..def.end().to_usize());
-            // Line breaks before it keep places what they are.
-            let mut text = "\n".repeat(def.start().to_usize());
-            text.push_str(own.unwrap_or_default());
-            let parsed = nesting::with_stack(|| ruff_python_parser::parse_module(&text));
-            match parsed.map(|parsed| <[py::Stmt; 1]>::try_from(parsed.into_suite())) {
-                Ok(Ok([py::Stmt::FunctionDef(def)])) => Arc::new(def),
-                _ => Arc::clone(def),
-            }
+            let parsed = bodies::parsed_in_place(&self.text, def);
+            parsed.map_or_else(|| Arc::clone(def), Arc::new)
         });
         Arc::clone(parsed)
+    }
+
+    /// Which statement of a class's body is the last to bind a name, for each name.
+    pub(crate) fn last_bindings(
+        &self,
+        class: &py::StmtClassDef,
+    ) -> Arc<FxHashMap<Box<str>, usize>> {
+        let mut known = self.last_bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.entry(class.start()).or_insert_with(|| {
+            let mut last = FxHashMap::default();
+            for (at, statement) in class.body.iter().enumerate() {
+                for name in defined_names(statement) {
+                    last.insert(name.into(), at);
+                }
+            }
+            Arc::new(last)
+        });
+        Arc::clone(found)
+    }
+
+    /// Whether a function is a generator.
+    pub(crate) fn is_generator(&self, def: &py::StmtFunctionDef) -> bool {
+        bodies::yields(&def.body) || self.generators.contains(&def.start())
     }
 
     fn cut(&self, start: TextSize, end: TextSize, body: &[py::Stmt]) -> Snippet {
@@ -543,11 +572,12 @@ impl Module {
 
     /// A place in the file.
     pub(crate) fn place(&self, node: &impl Ranged) -> SourceRange {
-        let source = Source::new(&*self.text)
-            .with_filename(&*self.filename)
-            .with_starting_line(self.first_line);
+        let source = self.whole_source.get_or_init(|| {
+            let source = Source::new(&*self.text).with_filename(&*self.filename);
+            Arc::new(source.with_starting_line(self.first_line))
+        });
         let range = Range::new(node.start().to_u32(), node.end().to_u32());
-        SourceRange::new(Arc::new(source), range)
+        SourceRange::new(Arc::clone(source), range)
     }
 
     /// The names that it binds, in order.
@@ -645,23 +675,5 @@ fn imported_names(statement: &py::Stmt) -> Vec<String> {
         py::Stmt::Import(import) => import.names.iter().map(alias).collect(),
         py::Stmt::ImportFrom(import) => import.names.iter().map(alias).collect(),
         _ => Vec::new(),
-    }
-}
-
-/// From how many bytes of a file, and of a function in it, on bodies are left out.
-const LARGE_FILE: usize = 1 << 20;
-const LARGE_FUNCTION: u32 = 16 << 10;
-
-/// Leaves all but the first statements of functions' bodies out where they take much memory:
-/// [`Module::whole`] has them. What is compiled is parsed by itself in any case.
-fn leave_out_bodies(suite: &mut [py::Stmt], file: usize) {
-    for statement in suite {
-        if let py::Stmt::FunctionDef(def) = statement
-            && (file >= LARGE_FILE || def.range().len().to_u32() >= LARGE_FUNCTION)
-        {
-            def.body.truncate(1);
-            def.body.shrink_to_fit();
-            def.parameters.args.shrink_to_fit();
-        }
     }
 }

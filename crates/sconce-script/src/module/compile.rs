@@ -11,7 +11,8 @@ use crate::concrete_module::Concrete;
 use crate::frontend::Body;
 use crate::loader::inheritance::{Ancestor, MemberKind};
 use crate::loader::{PyClass, PyFunction};
-use crate::resolver::{Decorated, Defaults, Pending, Python, Tree, tree};
+use crate::resolver::{Decorated, Defaults, Pending, Python, Tree, tree, tree_of};
+use crate::snippet::Snippet;
 
 /// What the type of `self` is called in trees of methods; nothing looks it up.
 const SELF: &str = "RecursiveScriptModule";
@@ -127,7 +128,7 @@ impl Python {
                 }
                 None => {
                     let stub = Stub::new(self, hook, hook.name())?;
-                    let id = self.declare_function_of(unit, class, &stub)?;
+                    let id = self.declare_function_of(unit, class, stub)?;
                     known.push((hook, id));
                     id
                 }
@@ -202,20 +203,21 @@ impl Python {
         }))
     }
 
-    /// The tree of a method of a class of the program: one that an attribute of the objects is comes first.
-    pub(crate) fn tree_of_compiled_method(
+    /// The text of a method of a class of the program, and what its tree has as body: a method that an attribute
+    /// of the objects is comes first.
+    pub(crate) fn text_of_compiled_method(
         &mut self,
         id: ClassId,
         class: &PyClass,
         name: &str,
-    ) -> Result<Tree, Error> {
+    ) -> Result<(Arc<Snippet>, Body), Error> {
         let own = self.modules.concrete.get(&id).and_then(|concrete| concrete.bound(name)).cloned();
         match own {
             Some(function) => {
                 let function = self.as_decorated(&function)?;
-                tree(&function, name, Some(class.name()), Body::Compiled, false)
+                Ok((function.module.function_snippet(&function.def), Body::Compiled))
             }
-            None => self.tree_of_module_method(class, name),
+            None => self.text_of_module_method(class, name),
         }
     }
 
@@ -225,6 +227,15 @@ impl Python {
         class: &PyClass,
         name: &str,
     ) -> Result<Tree, Error> {
+        let (snippet, body) = self.text_of_module_method(class, name)?;
+        tree_of(snippet, name, Some(class.name()), body, false)
+    }
+
+    fn text_of_module_method(
+        &mut self,
+        class: &PyClass,
+        name: &str,
+    ) -> Result<(Arc<Snippet>, Body), Error> {
         let Some(function) = self.loader.method(class, name)? else {
             return Err(Error::without_range(format!(
                 "there is no method '{name}' in the class '{}'",
@@ -233,7 +244,7 @@ impl Python {
         };
         let how = self.decorated(&function)?;
         let function = self.as_decorated(&function)?;
-        tree(&function, name, Some(class.name()), how.body(), false)
+        Ok((function.module.function_snippet(&function.def), how.body()))
     }
 
     /// The names of all members of a class and its ancestors that are functions, sorted, with the
@@ -334,9 +345,9 @@ impl Python {
     ) -> Result<(), Error> {
         let mut all = Vec::new();
         for property in properties {
-            let getter = self.declare_stub(unit, class, &property.getter)?;
+            let getter = self.declare_stub(unit, class, property.getter)?;
             all.push(getter);
-            let setter = match &property.setter {
+            let setter = match property.setter {
                 Some(setter) => Some(self.declare_stub(unit, class, setter)?),
                 None => None,
             };
@@ -344,17 +355,17 @@ impl Python {
             unit.class_mut(class).properties.push((property.name, getter, setter));
         }
         let mut methods = Vec::with_capacity(stubs.len());
-        for stub in &stubs {
-            methods.push(self.declare_stub(unit, class, stub)?);
+        for stub in stubs {
+            let defaults = stub.defaults.clone();
+            methods.push((defaults, self.declare_stub(unit, class, stub)?));
         }
-        for &id in all.iter().chain(&methods) {
+        for id in all.into_iter().chain(methods.iter().map(|&(_, id)| id)) {
             self.ensure_compiled(unit, id)?;
         }
-        for (stub, id) in stubs.iter().zip(methods) {
+        for (defaults, id) in methods {
             let mut schema = (*unit.function(id).schema).clone();
-            let module = Arc::clone(&stub.defaults.module);
-            self.in_scope(&module, |python| {
-                python.set_defaults(unit, &mut schema, &stub.defaults.def, Defaults::All)
+            self.in_scope(&defaults.module, |python| {
+                python.set_defaults(unit, &mut schema, &defaults.def, Defaults::All)
             })?;
             unit.function_mut(id).schema = Arc::new(schema);
         }
@@ -365,7 +376,7 @@ impl Python {
         &mut self,
         unit: &mut Unit,
         class: ClassId,
-        stub: &Stub,
+        stub: Stub,
     ) -> Result<FunctionId, Error> {
         let id = self.declare_function_of(unit, class, stub)?;
         unit.class_mut(class).methods.push(id);
@@ -377,7 +388,7 @@ impl Python {
         &mut self,
         unit: &mut Unit,
         class: ClassId,
-        stub: &Stub,
+        stub: Stub,
     ) -> Result<FunctionId, Error> {
         let owner = Arc::clone(&unit.class(class).name);
         let own: Option<Type> = unit.find_type(&owner).cloned();
@@ -394,9 +405,8 @@ impl Python {
             schema: Arc::new(schema),
             graph: None,
         });
-        let pending =
-            Pending { definition: stub.definition.clone(), function: stub.function.clone() };
-        self.waiting.insert(id, pending);
+        let Stub { definition, function, .. } = stub;
+        self.waiting.insert(id, Pending { definition, function });
         Ok(id)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ruff_python_ast as py;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_compiler::{Error, Global, ModuleKind};
 use sconce_ir::{Class, ClassAttribute, ClassConstant, ClassId, Constant, Role, Type, Unit};
 
@@ -45,6 +46,15 @@ struct Annotations {
     /// `None` for those of `nn.Module` itself.
     class: Option<PyClass>,
     of: Vec<(Arc<str>, py::Expr)>,
+    /// Where the last of each name is.
+    by_name: FxHashMap<Arc<str>, usize>,
+}
+
+impl Annotations {
+    fn new(class: Option<PyClass>, of: Vec<(Arc<str>, py::Expr)>) -> Self {
+        let by_name = of.iter().enumerate().map(|(at, (name, _))| (Arc::clone(name), at)).collect();
+        Self { class, of, by_name }
+    }
 }
 
 impl Python {
@@ -60,7 +70,8 @@ impl Python {
         let concrete = crate::nesting::with_stack(|| self.concrete(unit, id));
         self.modules.open.remove(&id);
         let concrete = concrete?;
-        let key = concrete.class.key();
+        let (file, place) = concrete.class.key();
+        let key = (file, place, concrete.sketch());
         let alike = self.modules.by_class.get(&key).into_iter().flatten().copied();
         let alike = alike
             .filter_map(|class| Some((class, self.modules.concrete.get(&class)?)))
@@ -194,9 +205,9 @@ impl Python {
                 names.push(Arc::clone(name));
             }
         }
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = concrete.names();
         for name in names {
-            if !seen.insert(Arc::clone(&name)) || concrete.has(&name) {
+            if !seen.insert(Arc::clone(&name)) {
                 continue;
             }
             let Some(value) = self.constant_of_module(unit, object, &name)? else { continue };
@@ -300,12 +311,13 @@ impl Python {
             ("training".into(), Value::Bool(object.training)),
             ("_is_full_backward_hook".into(), Value::None),
         ];
+        let mut seen = concrete.names();
         let (early, late) = object.attributes.split_at(object.early.min(object.attributes.len()));
         for (name, value) in early.iter().chain(&first).chain(late) {
             if HIDDEN.contains(&&**name)
                 || name.starts_with("__")
                 || concrete.ignored.contains(name)
-                || concrete.has(name)
+                || seen.contains(name)
             {
                 continue;
             }
@@ -318,6 +330,7 @@ impl Python {
             };
             match ty {
                 Ok(ty) => {
+                    seen.insert(Arc::clone(name));
                     let name = Arc::clone(name);
                     concrete.attributes.push(Slot { name, ty, role: Role::Plain });
                 }
@@ -383,19 +396,19 @@ impl Python {
                 if let Ancestor::Library(name) = ancestor
                     && &**name == "torch.nn.modules.module.Module"
                 {
-                    return Ok(Annotations { class: None, of: Vec::new() });
+                    return Ok(Annotations::new(None, Vec::new()));
                 }
                 continue;
             };
             if class.is_nn_module() {
-                return Ok(Annotations { class: None, of: Vec::new() });
+                return Ok(Annotations::new(None, Vec::new()));
             }
             let of: Vec<_> = class.def.body.iter().filter_map(annotation).collect();
             if !of.is_empty() {
-                return Ok(Annotations { class: Some(class.clone()), of });
+                return Ok(Annotations::new(Some(class.clone()), of));
             }
         }
-        Ok(Annotations { class: None, of: Vec::new() })
+        Ok(Annotations::new(None, Vec::new()))
     }
 
     /// The type that the class says an attribute is of.
@@ -412,7 +425,7 @@ impl Python {
                 _ => None,
             });
         };
-        let found = annotations.of.iter().rev().find(|(known, _)| &**known == name);
+        let found = annotations.by_name.get(name).and_then(|&at| annotations.of.get(at));
         let Some((_, annotation)) = found else { return Ok(None) };
         let module = Arc::clone(&class.module);
         match self.in_scope(&module, |python| python.alias(unit, &module, annotation, 0))? {
@@ -547,11 +560,12 @@ impl Python {
 }
 
 impl Concrete {
-    /// Whether a name means something already.
-    fn has(&self, name: &str) -> bool {
-        self.attributes.iter().any(|slot| &*slot.name == name)
-            || self.modules.iter().any(|(known, _)| &**known == name)
-            || self.constants.iter().any(|constant| &*constant.name == name)
+    /// The names that mean something already.
+    fn names(&self) -> FxHashSet<Arc<str>> {
+        let slots = self.attributes.iter().map(|slot| &slot.name);
+        let modules = self.modules.iter().map(|(name, _)| name);
+        let constants = self.constants.iter().map(|constant| &constant.name);
+        slots.chain(modules).chain(constants).cloned().collect()
     }
 }
 

@@ -72,8 +72,9 @@ impl ValueBuilder<'_> {
         let attributes = self.unit.class(class).attributes.clone();
         let mut slots = Vec::with_capacity(attributes.len());
         let mut names = Vec::new();
+        let values = object.values();
         for attribute in attributes {
-            let value = object.get(&attribute.name);
+            let value = values.get(&*attribute.name).cloned();
             self.path.push(Arc::clone(&attribute.name));
             let slot = match (&attribute.ty, value) {
                 (Type::Class(named), Some(Value::Module(sub))) => {
@@ -271,22 +272,19 @@ fn without_numbers(object: &TensorObject, name: String) -> Result<Tensor, Error>
 }
 
 impl ModuleObject {
-    /// An attribute: `getattr(module, name)`.
-    fn get(&self, name: &str) -> Option<Value> {
-        let named = |list: &[(Arc<str>, Value)]| {
-            list.iter().find(|(known, _)| &**known == name).map(|(_, value)| value.clone())
+    /// All attributes by name: `getattr(module, name)`.
+    fn values(&self) -> FxHashMap<&str, Value> {
+        let mut values: FxHashMap<&str, Value> = FxHashMap::default();
+        let mut add = |name, value: &Value| {
+            values.entry(name).or_insert_with(|| value.clone());
         };
-        match name {
-            "training" => return Some(Value::Bool(self.training)),
-            "_is_full_backward_hook" => return Some(Value::None),
-            _ => {}
-        }
-        named(&self.attributes)
-            .or_else(|| named(&self.parameters))
-            .or_else(|| {
-                let mut buffers = self.buffers.iter();
-                buffers.find(|buffer| &*buffer.name == name).map(|buffer| buffer.value.clone())
-            })
-            .or_else(|| named(&self.modules))
+        // What comes first counts.
+        add("training", &Value::Bool(self.training));
+        add("_is_full_backward_hook", &Value::None);
+        self.attributes.iter().for_each(|(name, value)| add(name, value));
+        self.parameters.iter().for_each(|(name, value)| add(name, value));
+        self.buffers.iter().for_each(|buffer| add(&buffer.name, &buffer.value));
+        self.modules.iter().for_each(|(name, value)| add(name, value));
+        values
     }
 }

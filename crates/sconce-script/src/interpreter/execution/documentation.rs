@@ -75,10 +75,8 @@ impl Interpreter<'_> {
     pub(in super::super) fn own_docstring(&self, value: &Value) -> Value {
         let text = match self.arena.cell(value) {
             Some(Cell::Function(function)) => match &function.code {
-                Code::Def(function) => {
-                    let whole = function.module.whole(&function.def);
-                    docstring(&whole.body).map(Value::str)
-                }
+                // The first statement of a body is never left out.
+                Code::Def(function) => docstring(&function.def.body).map(Value::str),
                 Code::Lambda(..) => None,
             },
             Some(Cell::Class(class)) => {
