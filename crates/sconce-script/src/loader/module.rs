@@ -57,8 +57,11 @@ pub(crate) struct Module {
     /// All of its text, which places are of.
     whole_source: OnceLock<Arc<Source>>,
     /// For classes that were asked for a member, by where they begin: the last statement that binds each name.
-    last_bindings: Mutex<FxHashMap<TextSize, Arc<FxHashMap<Box<str>, usize>>>>,
+    last_bindings: Mutex<FxHashMap<TextSize, Arc<Bindings>>>,
 }
+
+/// Which statement of a class's body is the last to bind a name, for each name.
+type Bindings = FxHashMap<Box<str>, usize>;
 
 /// What a name of a file is bound to.
 #[derive(Debug, Clone)]
@@ -522,13 +525,10 @@ impl Module {
     }
 
     /// Which statement of a class's body is the last to bind a name, for each name.
-    pub(crate) fn last_bindings(
-        &self,
-        class: &py::StmtClassDef,
-    ) -> Arc<FxHashMap<Box<str>, usize>> {
+    pub(crate) fn last_bindings(&self, class: &py::StmtClassDef) -> Arc<Bindings> {
         let mut known = self.last_bindings.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.entry(class.start()).or_insert_with(|| {
-            let mut last = FxHashMap::default();
+            let mut last = Bindings::default();
             for (at, statement) in class.body.iter().enumerate() {
                 for name in defined_names(statement) {
                     last.insert(name.into(), at);
