@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::Result;
+use crate::parallel::apart::Apart;
 use crate::parallel::thread_pool;
 
 /// The most chunks for each thread.
@@ -66,28 +67,46 @@ pub fn chunk_len(len: usize, unit: usize, serial: usize) -> usize {
     len.div_ceil(unit).div_ceil(count) * unit
 }
 
-/// Calls `f` for each item, on several threads: whoever is free takes the next one.
-pub fn for_each<I: Iterator + Send>(items: I, f: impl Fn(I::Item) + Sync) {
+/// Calls `f` for each item, on several threads. The first of them begins at the first item, the others at later ones,
+/// and each goes on to the next: so that of a picture that one kernel makes and the next one reads each thread has
+/// about the same part in its own cache. Who has nothing left takes from the end of what another has.
+pub fn for_each<I: Iterator<Item: Send>>(items: I, f: impl Fn(I::Item) + Sync) {
     for_each_of(items, &f);
 }
 
 /// [`for_each`], compiled once for a kind of items.
-fn for_each_of<I: Iterator + Send>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
-    let helpers = num_threads() - 1;
-    if helpers == 0 {
+fn for_each_of<I: Iterator<Item: Send>>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
+    let threads = num_threads();
+    if threads == 1 {
         return items.for_each(f);
     }
-    let items = Mutex::new(items);
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    thread_pool::run(helpers, &|| {
-        while let Some(item) = next() {
+    let mut rest: Vec<I::Item> = items.collect();
+    let count = rest.len();
+    let threads = threads.min(count);
+    if threads < 2 {
+        return rest.into_iter().for_each(f);
+    }
+    let mut parts: Vec<_> = (0..threads)
+        .rev()
+        .map(|part| Apart(Mutex::new(rest.split_off(part * count / threads).into_iter())))
+        .collect();
+    parts.reverse();
+    let part = |at: usize| parts[at].0.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = |own: usize| {
+        let item = part(own).next();
+        item.or_else(|| (1..threads).find_map(|on| part((own + on) % threads).next_back()))
+    };
+    thread_pool::run(threads - 1, &|worker| {
+        // Of more helpers than are asked for any may come.
+        let own = if worker == 0 { 0 } else { 1 + (worker - 1) % (threads - 1) };
+        while let Some(item) = next(own) {
             f(item);
         }
     });
 }
 
 /// [`for_each`] with what can fail: one of the errors, if there are any.
-pub fn try_for_each<I: Iterator + Send>(
+pub fn try_for_each<I: Iterator<Item: Send>>(
     items: I,
     f: impl Fn(I::Item) -> Result<()> + Sync,
 ) -> Result<()> {
@@ -114,6 +133,17 @@ mod tests {
                 piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
             });
             assert!(seen.iter().enumerate().all(|(i, &x)| x == i + 1));
+        }
+    }
+
+    #[test]
+    fn each_item_is_taken_once() {
+        for count in [0usize, 1, 2, 3, 7, 100] {
+            let taken: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            for_each(taken.iter(), |item| {
+                item.fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(taken.iter().all(|item| item.load(Ordering::Relaxed) == 1), "{count}");
         }
     }
 }

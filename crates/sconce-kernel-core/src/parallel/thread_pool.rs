@@ -15,10 +15,13 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use super::apart::Apart;
+
 /// How long a helper looks for another job before it sleeps.
 const AWAKE: Duration = Duration::from_micros(200);
 
-type Job<'w> = &'w (dyn Fn() + Sync);
+/// What is to be done, by the worker of this number: 0 for the caller, and each helper always has the same.
+type Job<'w> = &'w (dyn Fn(usize) + Sync);
 
 /// The job that helpers may take, and what they say about it.
 struct JobSlot {
@@ -38,10 +41,10 @@ struct Pool {
     helpers: Mutex<usize>,
     slot: Mutex<JobSlot>,
     /// The number of the last job.
-    last_job: AtomicU64,
+    last_job: Apart<AtomicU64>,
     job_posted: Condvar,
     /// Helpers at work.
-    working: AtomicUsize,
+    working: Apart<AtomicUsize>,
 }
 
 /// The pool of the process that asked last: this one, or the one that it was forked from.
@@ -62,9 +65,9 @@ fn pool() -> &'static Pool {
         process,
         helpers: Mutex::new(0),
         slot: Mutex::new(JobSlot { job: None, openings: 0, sleepers: 0, panic: None }),
-        last_job: AtomicU64::new(0),
+        last_job: Apart(AtomicU64::new(0)),
         job_posted: Condvar::new(),
-        working: AtomicUsize::new(0),
+        working: Apart(AtomicUsize::new(0)),
     }));
     let made = ptr::from_mut(made);
     let chosen = match POOL.compare_exchange(known, made, Ordering::AcqRel, Ordering::Acquire) {
@@ -76,7 +79,7 @@ fn pool() -> &'static Pool {
     unsafe { &*chosen }
 }
 
-/// Calls `job` here and on up to this many other threads, and returns when all calls have. Each call does
+/// Calls `job` here and on up to this many other threads, each with its number, and returns when all calls have. Each call does
 /// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
 ///
 /// A panic of any of the calls is the caller's.
@@ -85,11 +88,12 @@ pub fn run(helpers: usize, job: Job<'_>) {
     let mut count = match pool.helpers.try_lock() {
         Ok(count) => count,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return job(),
+        Err(TryLockError::WouldBlock) => return job(0),
     };
     while *count < helpers {
-        let helper =
-            std::thread::Builder::new().name("sconce-helper".to_owned()).spawn(|| help(pool));
+        let number = *count + 1;
+        let helper = std::thread::Builder::new().name("sconce-helper".to_owned());
+        let helper = helper.spawn(move || help(pool, number));
         if helper.is_err() {
             break;
         }
@@ -101,7 +105,7 @@ pub fn run(helpers: usize, job: Job<'_>) {
     // `job` ends.
     let job_for_helpers = unsafe { std::mem::transmute::<Job<'_>, Job<'static>>(job) };
     let guard = JobGuard::post(pool, job_for_helpers, helpers);
-    job();
+    job(0);
     drop(guard);
     if let Some(panic) = pool.slot().panic.take() {
         resume_unwind(panic);
@@ -117,7 +121,7 @@ impl JobGuard {
         // Where the caller itself panics, nobody takes the panic of a helper: it must not be the next caller's.
         let stale = slot.panic.take();
         (slot.job, slot.openings) = (Some(job), openings);
-        pool.last_job.fetch_add(1, Ordering::Release);
+        pool.last_job.0.fetch_add(1, Ordering::Release);
         if slot.sleepers > 0 {
             pool.job_posted.notify_all();
         }
@@ -134,7 +138,7 @@ impl Drop for JobGuard {
     fn drop(&mut self) {
         self.0.slot().job = None;
         let mut turns = 0u32;
-        while self.0.working.load(Ordering::Acquire) > 0 {
+        while self.0.working.0.load(Ordering::Acquire) > 0 {
             turns += 1;
             match turns % 1024 {
                 0 => std::thread::yield_now(),
@@ -145,7 +149,7 @@ impl Drop for JobGuard {
 }
 
 /// The life of a helper.
-fn help(pool: &Pool) {
+fn help(pool: &Pool, number: usize) {
     let mut seen = 0;
     loop {
         seen = pool.next_job(seen);
@@ -154,16 +158,16 @@ fn help(pool: &Pool) {
             let taken = slot.job.filter(|_| slot.openings > 0);
             if taken.is_some() {
                 slot.openings -= 1;
-                pool.working.fetch_add(1, Ordering::Relaxed);
+                pool.working.0.fetch_add(1, Ordering::Relaxed);
             }
             taken
         };
         if let Some(job) = taken {
-            let ended = catch_unwind(AssertUnwindSafe(job));
+            let ended = catch_unwind(AssertUnwindSafe(|| job(number)));
             if let Err(panic) = ended {
                 pool.slot().panic = Some(panic);
             }
-            pool.working.fetch_sub(1, Ordering::Release);
+            pool.working.0.fetch_sub(1, Ordering::Release);
         }
     }
 }
@@ -174,7 +178,7 @@ impl Pool {
         let start = Instant::now();
         while start.elapsed() < AWAKE {
             for _ in 0..32 {
-                let job = self.last_job.load(Ordering::Acquire);
+                let job = self.last_job.0.load(Ordering::Acquire);
                 if job != seen {
                     return job;
                 }
@@ -183,11 +187,11 @@ impl Pool {
         }
         let mut slot = self.slot();
         slot.sleepers += 1;
-        let none_new = |_: &mut JobSlot| self.last_job.load(Ordering::Acquire) == seen;
+        let none_new = |_: &mut JobSlot| self.last_job.0.load(Ordering::Acquire) == seen;
         let waited = self.job_posted.wait_while(slot, none_new);
         let mut slot = waited.unwrap_or_else(PoisonError::into_inner);
         slot.sleepers -= 1;
-        self.last_job.load(Ordering::Acquire)
+        self.last_job.0.load(Ordering::Acquire)
     }
 
     fn slot(&self) -> MutexGuard<'_, JobSlot> {
@@ -203,7 +207,7 @@ mod tests {
     fn count(helpers: usize) -> (usize, usize) {
         let (left, done, calls) =
             (AtomicUsize::new(1000), AtomicUsize::new(0), AtomicUsize::new(0));
-        run(helpers, &|| {
+        run(helpers, &|_| {
             calls.fetch_add(1, Ordering::Relaxed);
             let take = |left: usize| left.checked_sub(1);
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
@@ -236,7 +240,7 @@ mod tests {
             }
         });
         // A job that posts a job.
-        run(2, &|| assert_eq!(count(2).0, 1000));
+        run(2, &|_| assert_eq!(count(2).0, 1000));
     }
 
     #[test]
@@ -247,7 +251,7 @@ mod tests {
             let tries = std::iter::repeat(()).take_while(|()| begun.elapsed().as_secs() < 60);
             let panicked = { tries }.any(|()| {
                 let calls = AtomicUsize::new(0);
-                let work = || {
+                let work = |_| {
                     let number = calls.fetch_add(1, Ordering::Relaxed) + 1;
                     assert_ne!(number, at, "as it should");
                     let start = Instant::now();
@@ -267,7 +271,7 @@ mod tests {
         // Where helper and caller panic both, the caller unwinds with its own panic.
         for _ in 0..ROUNDS.div_ceil(2) {
             let begun = AtomicUsize::new(0);
-            let job = || {
+            let job = |_| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 let start = Instant::now();
                 while begun.load(Ordering::Relaxed) < 2 && start.elapsed() < 10 * AWAKE {

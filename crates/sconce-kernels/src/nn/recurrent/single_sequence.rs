@@ -217,7 +217,7 @@ impl Sequence<'_> {
             stopped: AtomicBool::new(false),
         };
         let arrived = AtomicUsize::new(0);
-        thread_pool::run(helpers, &|| {
+        thread_pool::run(helpers, &|_| {
             let _stop = StopOnPanic(&shared.stopped);
             let number = arrived.fetch_add(1, Ordering::Relaxed);
             let first = |number: usize| number * shared.done.len() / (helpers + 1);

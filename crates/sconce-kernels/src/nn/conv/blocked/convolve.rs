@@ -38,6 +38,9 @@ const AHEAD_PIXELS: usize = 14 * 14;
 /// How many pieces each thread gets, so that none waits long for the others.
 const PIECES_PER_THREAD: usize = 4;
 
+/// Rows for each thread from which on threads share an image by its rows: of few rows one thread would have more.
+const ROWS_TO_SHARE: usize = 7;
+
 /// A convolution in blocks: the numbers that its packed weight does not tell. Pairs are height and
 /// width.
 #[derive(Debug, Clone, Copy)]
@@ -257,6 +260,12 @@ pub(super) fn rows_per_piece(rows: usize, threads: usize, block_runs: usize) -> 
     rows.div_ceil(pieces).max(1)
 }
 
+/// Whether threads share an image by its rows, all channels of some for each, and not by its channels. What one
+/// convolution writes the next then reads on the same core: another core's cache is far away on some processors.
+fn shares_rows(rows: usize, threads: usize) -> bool {
+    threads > 1 && rows >= ROWS_TO_SHARE * threads
+}
+
 /// The convolution of one image.
 #[derive(Clone, Copy)]
 struct Call<'a> {
@@ -353,7 +362,12 @@ impl Call<'_> {
         let stretch_count = block_runs(out_channels, self.groups).count();
         let work = offsets.len() * lanes * out_channels * out_height * out_width;
         let threads = if work < PARALLEL { 1 } else { partition::num_threads() };
-        let rows = rows_per_piece(out_height, threads, stretch_count);
+        let mut rows = rows_per_piece(out_height, threads, stretch_count);
+        let by_rows = shares_rows(out_height, threads)
+            && T::weights(self.weights).len() <= x.len() + out.len();
+        if by_rows {
+            rows = rows.min(out_height.div_ceil(threads));
+        }
         let (mut rest, mut weights) = (out, T::weights(self.weights));
         let mut pieces = Vec::new();
         for stretch in block_runs(out_channels, self.groups) {
@@ -429,7 +443,12 @@ impl Call<'_> {
         };
         match threads < 2 {
             true => pieces.into_iter().for_each(compute),
-            false => partition::for_each(pieces.into_iter(), compute),
+            false => {
+                if by_rows {
+                    pieces.sort_by_key(|piece| piece.first_row);
+                }
+                partition::for_each(pieces.into_iter(), compute);
+            }
         }
     }
 
@@ -568,7 +587,12 @@ impl Call<'_> {
         let (plane, out_plane) = (height * width * LANES, out_height * out_width * LANES);
         let threads = if out.len() * work < serial { 1 } else { partition::num_threads() };
         // Rows are computed in pairs.
-        let rows = rows_per_piece(out_height, threads, out.len() / out_plane).next_multiple_of(2);
+        let mut rows = rows_per_piece(out_height, threads, out.len() / out_plane);
+        let by_rows = shares_rows(out_height, threads);
+        if by_rows {
+            rows = rows.min(out_height.div_ceil(threads));
+        }
+        let rows = rows.next_multiple_of(2);
         let compute = |(block, first, out): (usize, usize, &mut [f32])| {
             compute(block, first, &x[block * plane..(block + 1) * plane], out);
         };
@@ -579,7 +603,13 @@ impl Call<'_> {
         });
         match threads < 2 {
             true => pieces.for_each(compute),
-            false => partition::for_each(pieces, compute),
+            false => {
+                let mut pieces: Vec<_> = pieces.collect();
+                if by_rows {
+                    pieces.sort_by_key(|&(_, first, _)| first);
+                }
+                partition::for_each(pieces.into_iter(), compute);
+            }
         }
     }
 }

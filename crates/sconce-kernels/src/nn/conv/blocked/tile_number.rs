@@ -26,7 +26,7 @@ pub(super) trait TileNumber: Pod + Send + Sync {
     /// The nearest numbers.
     fn copy(from: &[f32], to: &mut [Self]);
     /// Calls `f` for parts of an image of so many numbers, which are copied.
-    fn each<I: Iterator + Send>(numbers: usize, parts: I, f: impl Fn(I::Item) + Sync);
+    fn each<I: Iterator<Item: Send>>(numbers: usize, parts: I, f: impl Fn(I::Item) + Sync);
     /// Computes a row; `out` are the pixels of one block of channels, or of two.
     fn row(level: Level, row: &Row<'_, Self>, out: [&mut [f32]; 2]);
 }
@@ -44,7 +44,7 @@ impl TileNumber for f32 {
         to.copy_from_slice(from);
     }
 
-    fn each<I: Iterator + Send>(_: usize, parts: I, f: impl Fn(I::Item) + Sync) {
+    fn each<I: Iterator<Item: Send>>(_: usize, parts: I, f: impl Fn(I::Item) + Sync) {
         parts.for_each(f);
     }
 
@@ -66,7 +66,7 @@ impl TileNumber for bf16 {
         round(from, to);
     }
 
-    fn each<I: Iterator + Send>(numbers: usize, parts: I, f: impl Fn(I::Item) + Sync) {
+    fn each<I: Iterator<Item: Send>>(numbers: usize, parts: I, f: impl Fn(I::Item) + Sync) {
         share::each(numbers, parts, f);
     }
 
