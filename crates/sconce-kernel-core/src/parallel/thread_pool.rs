@@ -79,8 +79,9 @@ fn pool() -> &'static Pool {
     unsafe { &*chosen }
 }
 
-/// Calls `job` here and on up to this many other threads, each with its number, and returns when all calls have. Each call does
-/// what the others have left to do. Where the helpers are at work for another caller, this thread works alone.
+/// Calls `job` here and on up to this many other threads, each with its number, and returns when all calls have. Each
+/// call does what the others have left to do. Where the helpers are at work for another caller, this thread works
+/// alone.
 ///
 /// A panic of any of the calls is the caller's.
 pub fn run(helpers: usize, job: Job<'_>) {
