@@ -22,7 +22,7 @@ pub(crate) struct Modules {
     pub(crate) heap: Arc<Heap>,
     /// What is known of each class of the program.
     pub(crate) concrete: FxHashMap<ClassId, Arc<Concrete>>,
-    /// The classes of the program that a Python class became, by its file and place there.
+    /// The classes of the program that a Python class became, by its file, its place there and their sketches.
     pub(crate) by_class: FxHashMap<(Arc<str>, u32, u64), Vec<ClassId>>,
     /// What was found for each object.
     pub(crate) known: FxHashMap<Id, ClassId>,
