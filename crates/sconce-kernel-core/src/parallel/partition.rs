@@ -2,6 +2,7 @@
 //!
 //! One thread computes each element, in one order. Results do not depend on the number of threads.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -76,31 +77,35 @@ pub fn for_each<I: Iterator<Item: Send>>(items: I, f: impl Fn(I::Item) + Sync) {
 
 /// [`for_each`], compiled once for a kind of items.
 fn for_each_of<I: Iterator<Item: Send>>(items: I, f: &(dyn Fn(I::Item) + Sync)) {
-    let threads = num_threads();
-    if threads == 1 {
+    if num_threads() == 1 {
         return items.for_each(f);
     }
-    let mut rest: Vec<I::Item> = items.collect();
-    let count = rest.len();
-    let threads = threads.min(count);
+    let items: Vec<Mutex<Option<I::Item>>> = items.map(|item| Mutex::new(Some(item))).collect();
+    for_each_index(items.len(), &|index| {
+        let item = items[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.into_iter().for_each(f);
+    });
+}
+
+/// [`for_each`] of the numbers below `count`.
+fn for_each_index(count: usize, f: &(dyn Fn(usize) + Sync)) {
+    let threads = num_threads().min(count);
     if threads < 2 {
-        return rest.into_iter().for_each(f);
+        return (0..count).for_each(f);
     }
-    let mut parts: Vec<_> = (0..threads)
-        .rev()
-        .map(|part| Apart(Mutex::new(rest.split_off(part * count / threads).into_iter())))
-        .collect();
-    parts.reverse();
+    let parts = (0..threads).map(|part| part * count / threads..(part + 1) * count / threads);
+    let parts: Vec<Apart<Mutex<Range<usize>>>> =
+        parts.map(|part| Apart(Mutex::new(part))).collect();
     let part = |at: usize| parts[at].0.lock().unwrap_or_else(PoisonError::into_inner);
     let next = |own: usize| {
-        let item = part(own).next();
-        item.or_else(|| (1..threads).find_map(|on| part((own + on) % threads).next_back()))
+        let index = part(own).next();
+        index.or_else(|| (1..threads).find_map(|on| part((own + on) % threads).next_back()))
     };
     thread_pool::run(threads - 1, &|worker| {
         // Of more helpers than are asked for any may come.
         let own = if worker == 0 { 0 } else { 1 + (worker - 1) % (threads - 1) };
-        while let Some(item) = next(own) {
-            f(item);
+        while let Some(index) = next(own) {
+            f(index);
         }
     });
 }
