@@ -86,6 +86,7 @@ pub use nn::embedding::embedding_bag::{
 };
 pub use nn::linear::activation::LinearActivation;
 pub use nn::linear::bilinear::bilinear;
+pub use nn::linear::gathered::{PackedLinear, RowNorm, gathered_linear};
 pub use nn::linear::packed::{Precision, linear_packed, pack_linear};
 pub use nn::loss::classification::{
     ClassLoss, cross_entropy_loss, multi_margin_loss, multilabel_margin_loss, nll_loss, one_hot,
@@ -162,6 +163,7 @@ pub use reduction::statistics::{
     triangle_indices, truth_dims, vander, variance,
 };
 pub use reduction::vector_norm::{check_norm_dtype, vector_norm};
+pub use sconce_kernel_core::alloc::memory_plan;
 pub use sconce_kernel_core::chosen_implementation::take_choice;
 pub use sconce_kernel_core::parallel::partition::{num_threads, set_num_threads};
 pub use sconce_kernel_core::{

@@ -17,6 +17,7 @@ use crate::memory_left::memory_left;
 use crate::op_context::OpContext;
 use crate::options::Options;
 use crate::profile::ProfileEntry;
+use crate::program::memory_plans::MemoryPlans;
 use crate::program::plans::{Plans, SharedPlans};
 use crate::program::prepare::{Missing, ready};
 use crate::program::to_objects::{to_object, to_object_as};
@@ -37,6 +38,7 @@ pub struct Session {
     missing: Missing,
     memory: Memory,
     plans: Plans,
+    memory_plans: MemoryPlans,
     /// How `forward` is called, of a program that was exported.
     calling: Option<Arc<Calling>>,
 }
@@ -69,7 +71,8 @@ impl Session {
         let root = instantiate::instantiate(&mut machine, module, missing)?;
         drop(entered);
         let (module, calling) = (module.clone(), None);
-        Ok(Session { machine, module, root, limits, missing, memory, plans, calling })
+        let memory_plans = MemoryPlans::default();
+        Ok(Session { machine, module, root, limits, missing, memory, plans, memory_plans, calling })
     }
 
     /// Makes the objects of a program that was exported. Calls of `forward` take and give what the program says.
@@ -186,7 +189,10 @@ impl Session {
             return None;
         }
         let plan = self.plans.plan(&mut self.machine, args)?;
-        self.machine.attempt(plan, args.into(), self.plans.draws())
+        let memory = self.memory_plans.begin(args);
+        let result = self.machine.attempt(plan, args.into(), self.plans.draws());
+        self.memory_plans.end(memory);
+        result
     }
 
     /// What a method and all that it calls need and is not here, place by place.

@@ -1,7 +1,8 @@
 //! A caching allocator: each thread keeps freed blocks for later requests of about the same size.
 //!
 //! The system allocator is slow for large, aligned memory, and the first touch of a new page costs more
-//! than computing what goes into it. Each thread keeps up to 64 MiB.
+//! than computing what goes into it. Each thread keeps up to 64 MiB, and as much more as the
+//! [memory plan](super::memory_plan) that it follows needs.
 
 use std::cell::RefCell;
 
@@ -9,6 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
 use super::counting_allocator;
+use super::memory_plan::{self, Ticket};
 use crate::{Error, Result};
 
 /// The unit of allocation, so that every block starts at a multiple of 64 bytes.
@@ -16,15 +18,32 @@ use crate::{Error, Result};
 #[repr(C, align(64))]
 struct CacheLine([u8; 64]);
 
-/// The most bytes that a thread keeps.
+/// The bytes of a cache line.
+pub(super) const LINE: usize = size_of::<CacheLine>();
+
+/// The most bytes that a thread keeps without a plan.
 const KEPT: usize = 64 << 20;
 
 /// A block of memory of a whole number of cache lines.
-pub struct Block(Vec<CacheLine>);
+pub struct Block {
+    lines: Vec<CacheLine>,
+    /// What a plan that is being made knows it by.
+    ticket: Ticket,
+}
+
+/// What a block of memory holds when it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    Zeros,
+    /// Anything: the caller overwrites it.
+    Any,
+}
 
 #[derive(Default)]
 struct Kept {
     bytes: usize,
+    /// How many bytes are kept beside [`KEPT`].
+    planned: usize,
     by_lines: FxHashMap<usize, Vec<Vec<CacheLine>>>,
 }
 
@@ -51,44 +70,61 @@ impl AsRef<[u8]> for Block {
 impl Block {
     /// At least this many zeros.
     pub fn zeroed(nbytes: usize) -> Result<Block> {
-        let lines = lines_for(nbytes);
-        match take(lines) {
-            Some(mut kept) => {
-                kept.fill(CacheLine::zeroed());
-                Ok(Block(kept))
-            }
-            None => fresh(lines, nbytes),
-        }
+        Block::new(lines_for(nbytes), nbytes, Ticket::NONE, Content::Zeros)
     }
 
     /// At least this many bytes of any content, which the caller overwrites. They are poisoned in debug builds and
     /// under a fuzzer: who reads one that nobody has written gets [`POISON`], not what an earlier call left.
     pub fn for_overwrite(nbytes: usize) -> Result<Block> {
-        let lines = lines_for(nbytes);
-        let mut block = take(lines).map(Block).map_or_else(|| fresh(lines, nbytes), Ok)?;
-        poison(block.bytes_mut());
+        Block::new(lines_for(nbytes), nbytes, Ticket::NONE, Content::Any)
+    }
+
+    /// A block for a tensor, as the memory plan that this thread follows has it: [`Block::zeroed`] or
+    /// [`Block::for_overwrite`] where there is none.
+    pub(crate) fn of_tensor(nbytes: usize, content: Content) -> Result<Block> {
+        let (lines, ticket) = memory_plan::place(lines_for(nbytes));
+        Block::new(lines, nbytes, ticket, content)
+    }
+
+    fn new(count: usize, nbytes: usize, ticket: Ticket, content: Content) -> Result<Block> {
+        let Some(lines) = take(count) else {
+            let mut block = Block { lines: fresh(count, nbytes)?, ticket };
+            if let Content::Any = content {
+                poison(block.bytes_mut());
+            }
+            return Ok(block);
+        };
+        let mut block = Block { lines, ticket };
+        match content {
+            // What lies behind them nobody sees.
+            Content::Zeros => block.bytes_mut()[..nbytes].fill(0),
+            Content::Any => poison(block.bytes_mut()),
+        }
         Ok(block)
     }
 
     /// All bytes, which may be more than were asked for.
     pub fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
+        bytemuck::cast_slice(&self.lines)
     }
 
     /// As [`Block::bytes`], to write to.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.0)
+        bytemuck::cast_slice_mut(&mut self.lines)
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let lines = std::mem::take(&mut self.0);
-        let bytes = lines.len() * size_of::<CacheLine>();
+        self.ticket.end();
+        let lines = std::mem::take(&mut self.lines);
+        let bytes = lines.len() * LINE;
         // Where the thread ends, memory goes back to the system.
         let _ = KEPT_HERE.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            if kept.bytes + bytes <= KEPT && counting_allocator::may_keep(kept.bytes + bytes) {
+            if kept.bytes + bytes <= KEPT + kept.planned
+                && counting_allocator::may_keep(kept.bytes + bytes)
+            {
                 kept.bytes += bytes;
                 kept.by_lines.entry(lines.len()).or_default().push(lines);
             }
@@ -99,13 +135,21 @@ impl Drop for Block {
 /// Gives what this thread keeps back to the system.
 pub(super) fn give_back() {
     // Where the thread ends, nothing is kept.
-    let _ = KEPT_HERE.try_with(|kept| kept.take());
+    let _ = KEPT_HERE.try_with(|kept| {
+        let planned = kept.borrow().planned;
+        kept.replace(Kept { planned, ..Kept::default() })
+    });
+}
+
+/// Sets how many bytes this thread keeps beside those that it may always keep.
+pub(super) fn keep_planned(bytes: usize) {
+    let _ = KEPT_HERE.try_with(|kept| kept.borrow_mut().planned = bytes);
 }
 
 /// How many lines hold this many bytes, rounded up by less than an eighth so that blocks of about one
 /// size can stand in for each other.
 fn lines_for(nbytes: usize) -> usize {
-    let lines = nbytes.div_ceil(size_of::<CacheLine>());
+    let lines = nbytes.div_ceil(LINE);
     let step = (lines.next_power_of_two() / 16).max(1);
     lines.div_ceil(step) * step
 }
@@ -114,19 +158,19 @@ fn take(lines: usize) -> Option<Vec<CacheLine>> {
     let kept = KEPT_HERE.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         let block = kept.by_lines.get_mut(&lines)?.pop()?;
-        kept.bytes -= block.len() * size_of::<CacheLine>();
+        kept.bytes -= block.len() * LINE;
         Some(block)
     });
     kept.ok().flatten()
 }
 
-fn fresh(lines: usize, nbytes: usize) -> Result<Block> {
-    let lines = bytemuck::allocation::try_zeroed_vec(lines).map_err(|()| {
+/// New memory, which is zero.
+fn fresh(lines: usize, nbytes: usize) -> Result<Vec<CacheLine>> {
+    bytemuck::allocation::try_zeroed_vec(lines).map_err(|()| {
         Error::runtime(format!(
             "DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes."
         ))
-    })?;
-    Ok(Block(lines))
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::cell::{Cell, OnceCell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::alloc::caching_allocator::{Block, poison};
+use crate::alloc::caching_allocator::{Block, Content, poison};
 use crate::tensor::quantizer::Quantization;
 use crate::{Charge, Error, Memory, PodElement, Result};
 
@@ -50,7 +50,7 @@ impl Buffer {
                 poison(bytemuck::cast_slice_mut(&mut words));
                 Ok(Buffer::Small(words, charge))
             }
-            _ => Ok(Buffer::Owned(Block::for_overwrite(nbytes)?, charge)),
+            _ => Ok(Buffer::Owned(Block::of_tensor(nbytes, Content::Any)?, charge)),
         }
     }
 
@@ -74,7 +74,7 @@ impl Storage {
         if nbytes <= INLINE_BYTES {
             return Ok(Storage::new(nbytes, Buffer::Small([0; INLINE_BYTES / 8], charge)));
         }
-        Ok(Storage::new(nbytes, Buffer::Owned(Block::zeroed(nbytes)?, charge)))
+        Ok(Storage::new(nbytes, Buffer::Owned(Block::of_tensor(nbytes, Content::Zeros)?, charge)))
     }
 
     /// Memory that the caller overwrites, all of it: it may hold what another tensor held. In debug builds and

@@ -5,6 +5,7 @@ pub(crate) mod exported;
 pub(crate) mod from_objects;
 pub(crate) mod instantiate;
 pub(crate) mod matching;
+pub(crate) mod memory_plans;
 pub(crate) mod needs;
 pub(crate) mod plans;
 pub(crate) mod prepare;
