@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use sconce_kernel_core::parallel::partition;
+use smallvec::SmallVec;
 
 #[cfg(target_arch = "x86_64")]
 use crate::amx::UNIT;
@@ -41,62 +42,116 @@ pub fn is_by_bf16_parts(m: usize, k: usize) -> bool {
     }
 }
 
+/// A packed weight that rows are multiplied with, and where the product goes.
+#[derive(Debug)]
+pub struct Factor<'a> {
+    /// Columns of the product: rows of the weight.
+    pub n: usize,
+    /// The weight, packed.
+    pub packed: &'a [f32],
+    /// What is added to each row, `n` elements.
+    pub bias: Option<&'a [f32]>,
+    /// The product, of as many rows as are multiplied and `n` columns.
+    pub out: &'a mut [f32],
+}
+
 /// `out = x · weightᵀ + bias`, all row-major without gaps, the weight packed.
 ///
 /// # Panics
 /// Where a slice is shorter than the shape says, which callers rule out.
 pub fn multiply(shape: Shape, x: &[f32], packed: &[f32], bias: Option<&[f32]>, out: &mut [f32]) {
     let Shape { m, k, n } = shape;
-    // Products of sizes may be more than a `usize` holds, which must not pass for little.
-    let panels = n.div_ceil(PANEL);
-    assert!(lies_in(m, k, k, x.len()) && lies_in(m, n, n, out.len()));
-    assert!(k.checked_mul(PANEL).is_some_and(|panel| lies_in(panels, panel, panel, packed.len())));
-    assert!(bias.is_none_or(|bias| bias.len() >= n));
-    let (x, out) = (&x[..m * k], &mut out[..m * n]);
-    if out.is_empty() {
+    let factor = Factor { n, packed, bias, out };
+    multiply_each(m, k, x, &mut [factor], partition::num_threads());
+}
+
+/// [`multiply`] of `m` rows of `k` elements with each of several weights, on this many threads, which divide all of the
+/// products at once.
+///
+/// # Panics
+/// As [`multiply`].
+pub fn multiply_each(m: usize, k: usize, x: &[f32], factors: &mut [Factor<'_>], threads: usize) {
+    assert!(lies_in(m, k, k, x.len()));
+    let x = &x[..m * k];
+    for factor in &mut *factors {
+        let Factor { n, packed, bias, out } = factor;
+        // Products of sizes may be more than a `usize` holds, which must not pass for little.
+        let panels = n.div_ceil(PANEL);
+        assert!(lies_in(m, *n, *n, out.len()));
+        let panel = k.checked_mul(PANEL);
+        assert!(panel.is_some_and(|panel| lies_in(panels, panel, panel, packed.len())));
+        assert!(bias.is_none_or(|bias| bias.len() >= *n));
+        if m == 1 || k == 0 {
+            multiply_row(m, k, x, factor, threads);
+        }
+    }
+    if m <= 1 || k == 0 {
         return;
     }
-    if m == 1 || k == 0 {
-        for row in out.chunks_exact_mut(n) {
-            match bias {
-                Some(bias) => row.copy_from_slice(&bias[..n]),
-                None => row.fill(0.0),
-            }
-        }
-        if k == 0 {
-            return;
-        }
-        let serial = if n.saturating_mul(k) < PARALLEL { usize::MAX } else { 8 * PANEL };
-        return partition::for_each_chunk(out, PANEL, serial, |start, out| {
-            gemv(x, &packed[start * k..], out);
-        });
-    }
-    let unit = unit_of(shape);
+    let unit = unit_of(m, k);
     let (x, x_stride) = if unit == 1 { uncrowded(x, k) } else { (Cow::Borrowed(x), k) };
-    let product = Product { shape, x: &x, x_stride, packed, bias, out: out.as_mut_ptr(), unit };
-    let count =
-        if m.saturating_mul(n).saturating_mul(k) < PARALLEL { 1 } else { partition::num_threads() };
-    let parts = Parts::of(shape, unit, count);
-    let compute = |at| {
-        let (rows, panels) = parts.at(at, shape);
-        // SAFETY: no two parts have an element of the product in common, each is computed once, and
+    let operations = factors.iter().map(|factor| m.saturating_mul(factor.n).saturating_mul(k));
+    let count = if operations.fold(0, usize::saturating_add) < PARALLEL { 1 } else { threads };
+    let products = factors.iter_mut().filter(|factor| factor.n > 0).map(|factor| {
+        let shape = Shape { m, k, n: factor.n };
+        let (packed, bias, out) = (factor.packed, factor.bias, factor.out.as_mut_ptr());
+        (Product { shape, x: &x, x_stride, packed, bias, out, unit }, Parts::of(shape, unit, count))
+    });
+    let products: SmallVec<[_; 1]> = products.collect();
+    let of_product = |(product, parts): (usize, Parts)| {
+        (0..parts.rows * parts.panels).map(move |at| (at / parts.panels, product, at))
+    };
+    let parts = products.iter().map(|(_, parts)| *parts).enumerate().flat_map(of_product);
+    let mut parts: SmallVec<[_; 8]> = parts.collect();
+    // The products of the same rows come one after the other, while these are in the cache.
+    parts.sort_unstable();
+    let compute = |(_, product, at): (usize, usize, usize)| {
+        let (product, of) = &products[product];
+        let (rows, panels) = of.at(at, product.shape);
+        // SAFETY: no two parts have an element of a product in common, each is computed once, and
         // `out`, of m × n elements, is borrowed until all have been.
         unsafe { product.compute(rows, panels) };
     };
-    let all = 0..parts.rows * parts.panels;
-    if count == 1 { all.for_each(compute) } else { partition::for_each(all, compute) }
+    if count == 1 {
+        parts.into_iter().for_each(compute);
+    } else {
+        partition::for_each(parts.into_iter(), compute);
+    }
+}
+
+/// The product of one row, or of rows of no elements.
+fn multiply_row(m: usize, k: usize, x: &[f32], factor: &mut Factor<'_>, threads: usize) {
+    let &mut Factor { n, packed, bias, ref mut out } = factor;
+    let out = &mut out[..m * n];
+    if out.is_empty() {
+        return;
+    }
+    for row in out.chunks_exact_mut(n) {
+        match bias {
+            Some(bias) => row.copy_from_slice(&bias[..n]),
+            None => row.fill(0.0),
+        }
+    }
+    if k == 0 {
+        return;
+    }
+    let is_little = threads == 1 || n.saturating_mul(k) < PARALLEL;
+    let serial = if is_little { usize::MAX } else { 8 * PANEL };
+    partition::for_each_chunk(out, PANEL, serial, |start, out| {
+        gemv(x, &packed[start * k..], out);
+    });
 }
 
 /// The number of rows that a kernel computes together. Parts of a product begin at multiples of it, so each
 /// row is computed the same way whatever the partition.
 #[cfg(target_arch = "x86_64")]
-fn unit_of(shape: Shape) -> usize {
-    if bf16x3_gemm::is_worth_it(shape.m, shape.k) { UNIT } else { 1 }
+fn unit_of(m: usize, k: usize) -> usize {
+    if bf16x3_gemm::is_worth_it(m, k) { UNIT } else { 1 }
 }
 
 /// Rows that are computed alike, whichever part of a product they are in.
 #[cfg(not(target_arch = "x86_64"))]
-fn unit_of(_: Shape) -> usize {
+fn unit_of(_: usize, _: usize) -> usize {
     1
 }
 

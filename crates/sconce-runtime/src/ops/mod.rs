@@ -183,6 +183,7 @@ pub(crate) use crate::ops::fused::integer_layers::TO_CODES;
 pub(crate) use crate::ops::fused::layers::ACTIVATIONS;
 pub(crate) use crate::ops::fused::layers::ENCODER_LAYER_PACKED;
 pub(crate) use crate::ops::fused::layers::ENCODER_WEIGHTS;
+pub(crate) use crate::ops::fused::layers::GATHERED_LINEAR;
 pub(crate) use crate::ops::fused::layers::HEAD_WEIGHTS;
 pub(crate) use crate::ops::fused::layers::LINEAR_PACKED;
 pub(crate) use crate::ops::fused::layers::MANY_HEADS_PACKED;

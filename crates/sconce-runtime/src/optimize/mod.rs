@@ -51,6 +51,7 @@ const PASSES: &[Pass] = &[
     ("prepack linear layers", prepack::linear::pack),
     ("prepack encoder layers", prepack::encoder_layer::pack),
     ("prepack recurrent layers", prepack::recurrent::pack),
+    ("gather linear layers", fuse::linear_layers::gather),
     ("fuse element-wise operators", fuse::pointwise::fuse),
 ];
 

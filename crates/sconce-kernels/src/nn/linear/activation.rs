@@ -22,9 +22,14 @@ pub enum LinearActivation {
     Tanh,
 }
 
-/// Applies an activation in place.
+/// Applies an activation in place, on all threads.
 pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
-    partition::for_each_chunk(out, 64, grain::ROWS, |_, out| match activation {
+    partition::for_each_chunk(out, 64, grain::ROWS, |_, out| activate_here(activation, out));
+}
+
+/// [`activate`] on the calling thread.
+pub(crate) fn activate_here(activation: LinearActivation, out: &mut [f32]) {
+    match activation {
         // NaN passes through.
         LinearActivation::Relu => each(out, |x| if x < 0.0 { 0.0 } else { x }),
         LinearActivation::Gelu if best() == Level::Baseline => each(out, single::gelu),
@@ -33,7 +38,7 @@ pub(crate) fn activate(activation: LinearActivation, out: &mut [f32]) {
         LinearActivation::Silu => each(out, single::silu),
         LinearActivation::Sigmoid => each(out, single::sigmoid),
         LinearActivation::Tanh => each(out, single::tanh),
-    });
+    }
 }
 
 fn each(out: &mut [f32], f: impl Fn(f32) -> f32) {

@@ -2,5 +2,6 @@
 
 pub(crate) mod batch_norm;
 pub(crate) mod branches;
+pub(crate) mod linear_layers;
 pub(crate) mod pointwise;
 pub(crate) mod quantized;
