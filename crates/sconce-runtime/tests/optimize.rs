@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 32] = [
+const NETWORKS: [&str; 34] = [
     "residual",
     "inverted",
     "written",
@@ -46,6 +46,8 @@ const NETWORKS: [&str; 32] = [
     "transposed",
     "volumes",
     "pixels",
+    "gathered",
+    "asked",
 ];
 
 fn network(name: &str) -> PathBuf {
@@ -377,6 +379,33 @@ fn attention_with_many_heads_is_packed() {
     let input = Tensor::zeros(&[2, 5, 12], sconce_kernels::DType::Float32).unwrap();
     session.call("forward", &[IValue::Tensor(input)]).unwrap();
     assert_eq!(calls(&session, "sconce::many_heads_packed"), 2);
+}
+
+#[test]
+fn linear_layers_of_one_input_are_gathered_with_the_normalisation_that_only_they_read() {
+    let mut session = session("gathered", true);
+    let input = Tensor::zeros(&[3, 2, 12], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    // Queries, keys and values; a gate and what it lets through; one layer; two whose input is read by others; and one
+    // behind a normalisation of two dimensions is left, as are those whose input is written, and one in a branch.
+    assert_eq!(calls(&session, "sconce::gathered_linear"), 4);
+    assert_eq!(calls(&session, "sconce::linear_packed"), 4);
+    assert_eq!(calls(&session, "aten::layer_norm"), 3);
+    let entries = session.profile();
+    let steps: Vec<_> = entries.iter().flat_map(|entry| entry.steps.clone()).collect();
+    assert!(steps.iter().any(|step| &**step == "layer_norm"), "{steps:?}");
+}
+
+#[test]
+fn what_dense_tensors_answer_alike_is_not_asked_when_a_network_runs() {
+    let mut session = session("asked", true);
+    let input = Tensor::zeros(&[5, 12], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    // The other branch is gone, whose layer would be packed as well.
+    assert_eq!(calls(&session, "sconce::linear_packed"), 2);
+    for gone in ["prim::device", "prim::is_nested", "prim::requires_grad", "aten::__not__"] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
 }
 
 #[test]

@@ -46,6 +46,7 @@ const ELEMENTWISE: &[&str] = &[
     "aten::alpha_dropout",
     "aten::batch_norm",
     "aten::layer_norm",
+    "aten::_transformer_encoder_layer_fwd",
     "aten::group_norm",
     "aten::instance_norm",
     "aten::contiguous",

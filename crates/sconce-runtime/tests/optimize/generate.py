@@ -531,6 +531,53 @@ def forward(self, x: Tensor):
     r = torch.conv2d(r, self.w6, None, [1, 1], [1, 1], [1, 1], 1)
     return a, s, t, g, v, q, e, z, r
 """, dict(w0=(20, 3, 3, 3), c0=(20,), c1=(20,), w1=(20, 20, 1, 1), w2=(20, 1, 3, 3), w3=(20, 20), c2=(20,), w4=(20, 10, 3, 3), w5=(1, 20), w6=(20, 1, 3, 3))),
+    # Linear layers of one input, with and without a normalisation that only they read. One input is written between two
+    # layers, one layer is in a branch, one normalisation is of two dimensions, and some are read by others as well.
+    "gathered": ("""
+def forward(self, x: Tensor):
+    n = torch.layer_norm(x, [12], self.g0, self.b0, 1e-5)
+    q = torch.ops.aten.linear(n, self.w0, self.c0)
+    k = torch.ops.aten.linear(n, self.w1, None)
+    v = torch.relu(torch.ops.aten.linear(n, self.w2, self.c0))
+    m = torch.layer_norm(q * k, [20], None, None, 1e-3)
+    up = torch.ops.aten.linear(m, self.w3, self.c1) * torch.ops.aten.silu(torch.ops.aten.linear(m, self.w3, None))
+    one = torch.ops.aten.gelu(torch.ops.aten.linear(torch.layer_norm(up, [12], self.g0, None, 1e-5), self.w1, self.c0))
+    kept = torch.layer_norm(v, [20], None, None, 1e-5)
+    first, second = torch.ops.aten.linear(kept, self.w3, None), torch.ops.aten.linear(kept, self.w3, self.c1)
+    t = x + 1
+    before = torch.ops.aten.linear(t, self.w0, self.c0)
+    t.mul_(2)
+    after = torch.ops.aten.linear(t, self.w0, self.c0)
+    l = torch.layer_norm(one, [20], None, None, 1e-5)
+    if x.size(0) > 2:
+        u = torch.ops.aten.linear(l, self.w3, None)
+    else:
+        u = torch.ops.aten.linear(l, self.w3, self.c1)
+    two = torch.ops.aten.linear(torch.layer_norm(x, [2, 12], None, None, 1e-5), self.w0, None)
+    return q, k, v, up, one, kept, first, second, before, after, u, two
+""", dict(w0=(20, 12), c0=(20,), n0=(12,), w1=(20, 12), w2=(20, 12), w3=(12, 20), c1=(12,))),
+    # What encoder layers of transformers ask before they choose how they compute.
+    "asked": ("""
+def forward(self, x: Tensor):
+    why = ""
+    if torch.is_autocast_enabled():
+        why = "autocast is on"
+    elif x.is_nested:
+        why = "sequences of different lengths"
+    elif any([len({}), 0]):
+        why = "hooks"
+    if not len(why) > 0:
+        places = ["cpu", "cuda"]
+        if not all([x.device.type in places, self.w0.device.type in places]):
+            why = "tensors lie elsewhere"
+        elif torch.is_grad_enabled() and any([x.requires_grad, self.w0.requires_grad]):
+            why = "gradients are recorded"
+    if not len(why) > 0:
+        y = torch.ops.aten.linear(x, self.w0, self.c0)
+    else:
+        y = torch.ops.aten.linear(x * 2, self.w0, None)
+    return y, torch.ops.aten.linear(y, self.w1, None)
+""", dict(w0=(20, 12), c0=(20,), w1=(12, 20))),
 }
 
 
@@ -568,6 +615,8 @@ def matrices():
 def inputs(name):
     if name in ("cells", "heads", "rows"):
         return (x for x in matrices() if x.dim() == 3 and x.size(2) == 12)
+    if name == "gathered":
+        return layers_of_rows()
     if name == "drawn":
         return iter([torch.rand(4, 12) - shift for shift in (0, 1, 0, 1, 1, 0)])
     if name == "unrolled":
@@ -576,8 +625,16 @@ def inputs(name):
         return sequences()
     if name == "volumes":
         return volumes()
-    flat = name in ("dense", "moved", "pointwise", "several") or name.startswith("chains")
+    flat = name in ("dense", "moved", "pointwise", "several", "asked") or name.startswith("chains")
     return matrices() if flat else pictures(name)
+
+
+def layers_of_rows():
+    for sizes in ((3, 2, 12), (2, 12), (1, 2, 12), (30, 2, 2, 12), (0, 2, 12), (3, 2, 13), (12,)):
+        yield torch.randn(sizes)
+    yield torch.randn(12, 2, 3).transpose(0, 2)
+    yield torch.full((3, 2, 12), float("nan"))
+    yield torch.randn(3, 2, 12).double()
 
 
 def sequences():

@@ -1,12 +1,14 @@
 //! What the known numbers of dimensions decide: layers check `input.dim()`, functions compare the
-//! lengths of sizes, optional lists are asked whether they are `None`, and lists whether they are tensors.
+//! lengths of sizes, optional lists are asked whether they are `None`, and lists whether they are tensors; and what
+//! constants in lists, and branches that agree, decide.
 
 use sconce_ir::{Attribute, Constant, NodeId, Prim, Type, ValueId};
 
 use crate::optimize::Optimization;
+use crate::optimize::canonicalize::tensor_attributes;
 
-/// How often what one round decides may let another decide more.
-const MAX_ROUNDS: usize = 8;
+/// How often what one round decides may let another decide more: a layer of a deep network may wait for the one before.
+const MAX_ROUNDS: usize = 64;
 
 /// Puts constants in the place of what depends on nothing but numbers of dimensions, and removes the
 /// branches that are not taken any more.
@@ -29,8 +31,11 @@ fn fold(o: &mut Optimization, node: NodeId) -> bool {
         o.replace(node, value);
         return true;
     }
-    // What is known not to be None is itself.
     let at = o.graph.node(node);
+    if at.is(Prim::If) {
+        return agree(o, node);
+    }
+    // What is known not to be None is itself.
     if !at.is(Prim::UncheckedCast) && !at.is(Prim::UncheckedUnwrapOptional) {
         return false;
     }
@@ -40,6 +45,29 @@ fn fold(o: &mut Optimization, node: NodeId) -> bool {
         o.replace(node, from);
     }
     same
+}
+
+/// Puts a constant in the place of what both branches give alike.
+fn agree(o: &mut Optimization, node: NodeId) -> bool {
+    let at = o.graph.node(node);
+    let &[first, second] = at.blocks() else { return false };
+    let branches = o.graph.block_outputs(first).iter().zip(o.graph.block_outputs(second));
+    let constant = |(&output, (&first, &second)): (&ValueId, (&ValueId, &ValueId))| {
+        let constant = o.constant(first).filter(is_plain)?;
+        let alike = !o.graph.value(output).uses().is_empty() && o.constant(second)? == constant;
+        alike.then_some((output, constant))
+    };
+    let alike: Vec<_> = at.outputs().iter().zip(branches).filter_map(constant).collect();
+    for (output, constant) in &alike {
+        let value = o.insert_constant(constant, node);
+        o.graph.replace_all_uses(*output, value);
+    }
+    !alike.is_empty()
+}
+
+/// Whether a constant is the same wherever it is.
+fn is_plain(constant: &Constant) -> bool {
+    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Str(_))
 }
 
 fn known(o: &Optimization, node: NodeId) -> Option<Constant> {
@@ -57,7 +85,11 @@ fn known(o: &Optimization, node: NodeId) -> Option<Constant> {
             is_none(o, value, none).map(|is_none| Constant::Bool(!is_none))
         }
         ("aten::__contains__", &[list, item]) => contains(o, list, item).map(Constant::Bool),
-        _ => None,
+        // Graphs that enter a region of autocast are not optimised.
+        ("aten::is_autocast_enabled", []) => Some(Constant::Bool(false)),
+        ("aten::any", &[list]) => Some(Constant::Bool(truths(o, list)?.contains(&true))),
+        ("aten::all", &[list]) => Some(Constant::Bool(!truths(o, list)?.contains(&false))),
+        _ => tensor_attributes::known(o, node),
     }
 }
 
@@ -67,6 +99,8 @@ fn length(o: &Optimization, list: ValueId) -> Option<i64> {
         _ if o.is_written(list) => None,
         ("aten::size", &[tensor]) => o.fact(tensor).map(|fact| fact.rank as i64),
         ("prim::ListConstruct", items) => Some(items.len() as i64),
+        // Of keys, some may be the same.
+        ("prim::DictConstruct", []) => Some(0),
         _ => None,
     }
 }
@@ -95,6 +129,18 @@ fn is_none(o: &Optimization, value: ValueId, none: ValueId) -> Option<bool> {
         }
         _ => None,
     }
+}
+
+/// Which items of a list of constants are true.
+fn truths(o: &Optimization, list: ValueId) -> Option<Vec<bool>> {
+    let node = o.graph.node(o.producer(list));
+    let truth = |&item: &ValueId| match o.constant(item)? {
+        Constant::Bool(truth) => Some(truth),
+        Constant::Int(number) => Some(number != 0),
+        _ => None,
+    };
+    let is_known = node.is(Prim::ListConstruct) && !o.is_written(list);
+    is_known.then(|| node.inputs().iter().map(truth).collect())?
 }
 
 /// Whether a string is in a list of strings.

@@ -26,6 +26,8 @@ fn pack_one(o: &mut Optimization, node: NodeId) -> Option<()> {
     for weight in weights.collect::<Option<Vec<_>>>()? {
         inputs.push(o.insert_tensor(weight, node));
     }
+    // They stay operands, for what is not computed with packed weights.
+    places.iter().for_each(|&at| o.release(inputs[at]));
     let outputs = o.graph.node(node).outputs().to_vec();
     let new = o.graph.new_node(Kind::Op(symbol.into()), &inputs);
     o.insert_at(new, node);
