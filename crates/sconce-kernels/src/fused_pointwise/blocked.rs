@@ -613,14 +613,28 @@ impl<T: BinaryKernels> Running<'_, T> {
                 T::from_double(softplus_of::<T::Accuracy>(x.to_double(), beta, threshold))
             }),
             Kernel::Addcmul(by) => {
-                triples(out, [from(a), from(b), from(c)], move |[x, a, b]| x + by * a * b);
+                triples(
+                    out,
+                    [from(a), from(b), from(c)],
+                    &each_lane(move |[x, a, b]| x + by * a * b),
+                );
             }
             Kernel::Addcdiv(by) => {
-                triples(out, [from(a), from(b), from(c)], move |[x, a, b]| x + by * a / b);
+                triples(
+                    out,
+                    [from(a), from(b), from(c)],
+                    &each_lane(move |[x, a, b]| x + by * a / b),
+                );
             }
-            Kernel::Lerp => triples(out, [from(a), from(b), from(c)], |[a, b, by]| mixed(a, b, by)),
+            Kernel::Lerp => {
+                triples(out, [from(a), from(b), from(c)], &each_lane(|[a, b, by]| mixed(a, b, by)))
+            }
             Kernel::LerpBy(by) => {
-                triples(out, [from(a), from(b), from(b)], move |[a, b, _]| mixed(a, b, by));
+                triples(
+                    out,
+                    [from(a), from(b), from(b)],
+                    &each_lane(move |[a, b, _]| mixed(a, b, by)),
+                );
             }
             Kernel::Select => select(out, from(a).0, from(b), from(c)),
         }
@@ -628,40 +642,54 @@ impl<T: BinaryKernels> Running<'_, T> {
     }
 }
 
-/// A function of three operands, computed in double precision.
+/// Elements of three operands that are computed together.
+const LANES: usize = 128;
+
+type Lanes = [f64; LANES];
+
+/// A function of three operands, computed in double precision. It is compiled once, whatever the operands are.
 fn triples<T: BinaryKernels>(
     out: &mut [T],
     from: [Strided<'_, T>; 3],
-    f: impl Fn([f64; 3]) -> f64,
+    f: &dyn Fn(&[Lanes; 3], &mut Lanes),
 ) {
-    const LANES: usize = 64;
-    dispatch(
-        #[inline(always)]
-        move || {
-            // Numbers are there for all lanes before, so that all operands are alike and loops become vector code.
-            let mut lanes = [[0f64; LANES]; 3];
-            for (lanes, (row, _)) in lanes.iter_mut().zip(from).filter(|(_, (_, step))| *step == 0)
-            {
-                lanes.fill(row[0].to_double());
-            }
-            for (block, out) in out.chunks_mut(LANES).enumerate() {
-                let start = block * LANES;
-                for (lanes, (row, step)) in lanes.iter_mut().zip(from) {
-                    if step != 0 {
-                        let row = &row[start..start + out.len()];
-                        lanes.iter_mut().zip(row).for_each(|(lane, x)| *lane = x.to_double());
-                    }
-                }
-                let [a, b, c] = &lanes;
-                // Nothing else may see these, so that the compiler knows that no store changes an operand.
-                let mut made = [0f64; LANES];
+    let (mut lanes, mut made) = ([[0f64; LANES]; 3], [0f64; LANES]);
+    // Numbers are there for all lanes before, so that all operands are alike.
+    for (lanes, (row, _)) in lanes.iter_mut().zip(from).filter(|(_, (_, step))| *step == 0) {
+        lanes.fill(row[0].to_double());
+    }
+    for (block, out) in out.chunks_mut(LANES).enumerate() {
+        let start = block * LANES;
+        for (lanes, (row, _)) in lanes.iter_mut().zip(from).filter(|(_, (_, step))| *step != 0) {
+            let row = &row[start..start + out.len()];
+            dispatch(
+                #[inline(always)]
+                || lanes.iter_mut().zip(row).for_each(|(lane, x)| *lane = x.to_double()),
+            );
+        }
+        f(&lanes, &mut made);
+        dispatch(
+            #[inline(always)]
+            || out.iter_mut().zip(&made).for_each(|(out, &x)| *out = T::from_double(x)),
+        );
+    }
+}
+
+/// A function of three numbers, for all lanes.
+fn each_lane(f: impl Fn([f64; 3]) -> f64) -> impl Fn(&[Lanes; 3], &mut Lanes) {
+    move |[a, b, c], made| {
+        dispatch(
+            #[inline(always)]
+            || {
+                // Nothing else sees these, so that the compiler knows that no store changes an operand.
+                let mut all = [0f64; LANES];
                 for lane in 0..LANES {
-                    made[lane] = f([a[lane], b[lane], c[lane]]);
+                    all[lane] = f([a[lane], b[lane], c[lane]]);
                 }
-                out.iter_mut().zip(&made).for_each(|(out, &x)| *out = T::from_double(x));
-            }
-        },
-    );
+                *made = all;
+            },
+        );
+    }
 }
 
 /// The kernel of a comparison that gives 1 and 0.
