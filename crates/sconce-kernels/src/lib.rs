@@ -73,9 +73,9 @@ pub use nn::attention::multi_head::{
 pub use nn::conv::blocked::{
     Activation, BlockedConv, BlockedConvTranspose, ChannelRun, adaptive_avg_pool2d_blocked,
     affine_blocked, avg_pool2d_blocked, cat_blocked, conv_blocked, conv_transpose_blocked,
-    from_blocked, from_blocked_channels_last, gate_blocked, group_norm_blocked, max_pool2d_blocked,
-    mean_blocked, pack_bias, pack_transposed_weight, pack_weight, select_blocked, to_blocked,
-    upsample_blocked,
+    from_blocked, from_blocked_channels_last, gate_blocked, group_norm_blocked, layer_norm_blocked,
+    max_pool2d_blocked, mean_blocked, norm_blocked, pack_bias, pack_transposed_weight, pack_weight,
+    select_blocked, to_blocked, upsample_blocked,
 };
 pub use nn::conv::convolution::{ConvOptions, conv, conv_same};
 pub use nn::conv::im2col::{PatchOptions, col2im, im2col};

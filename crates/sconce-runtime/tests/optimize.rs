@@ -13,7 +13,7 @@ use sconce_runtime::{
     Error, IValue, Model, Options, Precision, Session, Sink, Tensor, set_num_threads,
 };
 
-const NETWORKS: [&str; 34] = [
+const NETWORKS: [&str; 35] = [
     "residual",
     "inverted",
     "written",
@@ -46,6 +46,7 @@ const NETWORKS: [&str; 34] = [
     "transposed",
     "volumes",
     "pixels",
+    "responses",
     "gathered",
     "asked",
 ];
@@ -258,6 +259,27 @@ fn channels_are_shuffled_in_blocks() {
     assert_eq!(calls(&session, "sconce::to_blocked"), 1);
     assert!(calls(&session, "sconce::select_blocked") >= 3);
     assert_eq!(calls(&session, "sconce::conv_blocked"), 5);
+}
+
+#[test]
+fn numbers_for_channels_leave_pictures_in_blocks() {
+    let mut session = session("responses", true);
+    let input = Tensor::zeros(&[1, 3, 14, 18], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "sconce::conv_blocked"), 8);
+    for gone in ["aten::_convolution", "aten::layer_norm"] {
+        assert_eq!(calls(&session, gone), 0, "{gone}");
+    }
+    assert_eq!(calls(&session, "sconce::norm_blocked"), 1);
+    assert_eq!(calls(&session, "sconce::layer_norm_blocked"), 1);
+}
+
+#[test]
+fn rows_that_were_normalised_are_not_reshaped_back() {
+    let mut session = session("rows", true);
+    let input = Tensor::zeros(&[2, 3, 12], sconce_kernels::DType::Float32).unwrap();
+    session.call("forward", &[IValue::Tensor(input)]).unwrap();
+    assert_eq!(calls(&session, "aten::reshape_as"), 0);
 }
 
 #[test]

@@ -9,14 +9,14 @@ use std::cell::Ref;
 
 use sconce_kernel_core::iter::broadcast_binary::{BinaryKernel, row};
 use sconce_kernel_core::layout::shape::{broadcast, expanded_strides};
-use sconce_kernel_core::layout::strided_iter::{self, Strided};
+use sconce_kernel_core::layout::strided_iter::Strided;
 use sconce_kernel_core::parallel::{grain, partition};
 use sconce_kernel_core::simd::dispatch::{dispatch, prefetch};
 use sconce_kernel_core::simd::map_slice::map_slice;
-use sconce_kernel_core::tensor::copy::copy_row;
 use sconce_kernel_core::tensor::dtype_range::rounded;
 use smallvec::SmallVec;
 
+use super::load::{Elements, HELD_NONE, Held, Load, block_of};
 use super::{PointwiseOp, PointwiseResults, PointwiseStep, apply};
 use crate::elementwise::activation::bounded;
 use crate::elementwise::binary::{BinaryKernels, Power, Then};
@@ -74,6 +74,7 @@ pub(super) fn run<T: BinaryKernels>(
         results: 0,
         cells: results,
         free: SmallVec::new(),
+        kept: SmallVec::new(),
     };
     for (at, step) in steps.iter().enumerate() {
         let is_small = small[at].is_some();
@@ -189,85 +190,6 @@ enum Source {
     Cell(usize),
 }
 
-/// A tensor that is put in order block by block.
-struct Load<'a, T> {
-    sizes: Dims,
-    strides: Dims,
-    offset: i64,
-    elements: Elements<'a, T>,
-}
-
-#[derive(Clone, Copy)]
-enum Elements<'a, T> {
-    Numbers(&'a [T]),
-    Bools(&'a [Bool]),
-}
-
-impl<T: BinaryKernels> Load<'_, T> {
-    /// Fills a block with the elements from `start` on; 1 is true and 0 is false.
-    fn fill(&self, start: usize, out: &mut [T]) {
-        let [yes, no] = [1.0, 0.0].map(T::from_double);
-        if let (Elements::Numbers(all), &[.., len @ ..=SHORT]) = (self.elements, &self.sizes[..])
-            && self.sizes.len() > 1
-        {
-            return self.fill_short_rows(all, len as usize, start, out);
-        }
-        let range = start..start + out.len();
-        let mut rest = out;
-        strided_iter::rows_within(
-            &self.sizes,
-            [&self.strides],
-            [self.offset],
-            range,
-            |[at], [step], len| {
-                let (out, after) = std::mem::take(&mut rest).split_at_mut(len);
-                rest = after;
-                match (self.elements, step) {
-                    (Elements::Numbers(all), 1) => copy_row(out, &all[at..at + len]),
-                    (Elements::Numbers(all), 0) => out.fill(all[at]),
-                    (Elements::Numbers(all), step) => {
-                        let some = all[at..].iter().step_by(step);
-                        out.iter_mut().zip(some).for_each(|(out, &x)| *out = x);
-                    }
-                    (Elements::Bools(all), 0) => out.fill(if all[at].get() { yes } else { no }),
-                    (Elements::Bools(all), step) => {
-                        let some = all[at..].iter().step_by(step);
-                        let bools = out.iter_mut().zip(some);
-                        bools.for_each(|(out, x)| *out = if x.get() { yes } else { no });
-                    }
-                }
-            },
-        );
-    }
-}
-
-/// Elements of rows that are filled one by one.
-const SHORT: i64 = 8;
-
-impl<T: BinaryKernels> Load<'_, T> {
-    /// [`Load::fill`] where rows have so few elements, `len`, that each is the work of a moment.
-    fn fill_short_rows(&self, all: &[T], len: usize, start: usize, out: &mut [T]) {
-        let step = self.strides[self.strides.len() - 1] as usize;
-        let (mut column, row) = (start % len, start / len);
-        let dims = self.sizes.len() - 1;
-        let (sizes, strides) = (&self.sizes[..dims], &self.strides[..dims]);
-        let rows = row..(start + out.len()).div_ceil(len);
-        let mut rest = out;
-        strided_iter::rows_within(sizes, [strides], [self.offset], rows, |[at], [next], count| {
-            for row in 0..count {
-                let from = at + row * next;
-                let here = (len - column).min(rest.len());
-                let (out, after) = std::mem::take(&mut rest).split_at_mut(here);
-                rest = after;
-                for (i, out) in out.iter_mut().enumerate() {
-                    *out = all[from + (column + i) * step];
-                }
-                column = 0;
-            }
-        });
-    }
-}
-
 /// What computes a block.
 #[derive(Clone, Copy)]
 enum Kernel<T> {
@@ -313,6 +235,8 @@ struct Plan<'a, T> {
     cells: usize,
     /// Cells whose numbers are not wanted any more.
     free: SmallVec<[usize; 8]>,
+    /// Cells that hold what blocks have in common.
+    kept: SmallVec<[usize; 4]>,
 }
 
 impl<'a, T: BinaryKernels> Plan<'a, T> {
@@ -486,6 +410,7 @@ impl<'a, T: BinaryKernels> Plan<'a, T> {
             if let Some(Source::Cell(cell)) = self.sources[operand]
                 && self.last[operand] == value
                 && cell >= self.result_cells
+                && !self.kept.contains(&cell)
                 && !again
             {
                 self.free.push(cell);
@@ -500,10 +425,12 @@ impl<'a, T: BinaryKernels> Plan<'a, T> {
 
     /// A cell that holds nothing.
     fn cell(&mut self) -> usize {
-        self.free.pop().unwrap_or_else(|| {
-            self.cells += 1;
-            self.cells - 1
-        })
+        self.free.pop().unwrap_or_else(|| self.new_cell())
+    }
+
+    fn new_cell(&mut self) -> usize {
+        self.cells += 1;
+        self.cells - 1
     }
 
     /// The number that an input is.
@@ -563,9 +490,15 @@ impl<'a, T: BinaryKernels> Plan<'a, T> {
 
     fn a_load(&mut self, tensor: &Tensor, elements: Elements<'a, T>) -> Source {
         let strides = expanded_strides(tensor.sizes(), tensor.strides(), self.sizes);
-        let (sizes, [strides]) = strided_iter::merge(self.sizes, [&strides]);
-        self.loads.push(Load { sizes, strides, offset: tensor.offset(), elements });
-        let (load, cell) = (self.loads.len() - 1, self.cell());
+        let load = Load::new(self.sizes, &strides, tensor.offset(), elements);
+        let repeats = load.repeats();
+        self.loads.push(load);
+        let load = self.loads.len() - 1;
+        // A cell whose elements serve for several blocks is not filled with anything else.
+        let cell = if repeats { self.new_cell() } else { self.cell() };
+        if repeats {
+            self.kept.push(cell);
+        }
         self.push(Kernel::Load(load), [Source::Number(0); 3], cell);
         Source::Cell(cell)
     }
@@ -620,12 +553,15 @@ impl<T: BinaryKernels> Running<'_, T> {
     /// Computes all results from `start` on.
     fn piece(&self, start: usize, mut outs: SmallVec<[&mut [T]; 2]>) {
         let len = outs.first().map_or(0, |out| out.len());
-        let block = BLOCK.min(len);
+        let block = block_of(self.loads, BLOCK).min(len);
+        let mut held: SmallVec<[Held; 4]> = SmallVec::from_elem(HELD_NONE, self.loads.len());
         let mut scratch: SmallVec<[T; 128]> =
             SmallVec::from_elem(T::from_double(0.0), block * self.scratch);
         let mut done = 0;
         while done < len {
-            let count = block.min(len - done);
+            let most = block.min(len - done);
+            let ends = self.loads.iter().map(|load| load.within_run(start + done, most));
+            let count = ends.min().unwrap_or(most);
             let mut cells: SmallVec<[&mut [T]; 16]> = SmallVec::new();
             cells.extend(outs.iter_mut().map(|out| split_off(out, count)));
             cells.extend(scratch.chunks_exact_mut(block).map(|cell| &mut cell[..count]));
@@ -634,7 +570,7 @@ impl<T: BinaryKernels> Running<'_, T> {
                 if self.is_far {
                     self.fetch(at, next);
                 }
-                self.work(work, start + done, &mut cells);
+                self.work(work, start + done, &mut cells, &mut held);
             }
             done += count;
         }
@@ -649,7 +585,7 @@ impl<T: BinaryKernels> Running<'_, T> {
         }
     }
 
-    fn work(&self, work: &Work<T>, start: usize, cells: &mut [&mut [T]]) {
+    fn work(&self, work: &Work<T>, start: usize, cells: &mut [&mut [T]], held: &mut [Held]) {
         // No operand is in the cell that is filled.
         let out = std::mem::take(&mut cells[work.to]);
         let from = |source: Source| -> Strided<'_, T> {
@@ -661,7 +597,7 @@ impl<T: BinaryKernels> Running<'_, T> {
         };
         let [a, b, c] = work.from;
         match work.kernel {
-            Kernel::Load(load) => self.loads[load].fill(start, out),
+            Kernel::Load(load) => self.loads[load].fill_new(start, out, &mut held[load]),
             Kernel::One(kernel) => kernel(from(a).0, out),
             Kernel::Two(kernel) => kernel(out, from(a), from(b)),
             Kernel::Bounded([low, high]) => {
@@ -677,14 +613,28 @@ impl<T: BinaryKernels> Running<'_, T> {
                 T::from_double(softplus_of::<T::Accuracy>(x.to_double(), beta, threshold))
             }),
             Kernel::Addcmul(by) => {
-                triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a * b);
+                triples(
+                    out,
+                    [from(a), from(b), from(c)],
+                    &each_lane(move |[x, a, b]| x + by * a * b),
+                );
             }
             Kernel::Addcdiv(by) => {
-                triples(out, [from(a), from(b), from(c)], |[x, a, b]| x + by * a / b);
+                triples(
+                    out,
+                    [from(a), from(b), from(c)],
+                    &each_lane(move |[x, a, b]| x + by * a / b),
+                );
             }
-            Kernel::Lerp => triples(out, [from(a), from(b), from(c)], |[a, b, by]| mixed(a, b, by)),
+            Kernel::Lerp => {
+                triples(out, [from(a), from(b), from(c)], &each_lane(|[a, b, by]| mixed(a, b, by)))
+            }
             Kernel::LerpBy(by) => {
-                triples(out, [from(a), from(b), from(b)], |[a, b, _]| mixed(a, b, by));
+                triples(
+                    out,
+                    [from(a), from(b), from(b)],
+                    &each_lane(move |[a, b, _]| mixed(a, b, by)),
+                );
             }
             Kernel::Select => select(out, from(a).0, from(b), from(c)),
         }
@@ -692,22 +642,54 @@ impl<T: BinaryKernels> Running<'_, T> {
     }
 }
 
-/// A function of three operands, computed in double precision.
+/// Elements of three operands that are computed together.
+const LANES: usize = 128;
+
+type Lanes = [f64; LANES];
+
+/// A function of three operands, computed in double precision. It is compiled once, whatever the operands are.
 fn triples<T: BinaryKernels>(
     out: &mut [T],
     from: [Strided<'_, T>; 3],
-    f: impl Fn([f64; 3]) -> f64,
+    f: &dyn Fn(&[Lanes; 3], &mut Lanes),
 ) {
-    let [(xs, x), (ys, y), (zs, z)] = from;
-    dispatch(
-        #[inline(always)]
-        || {
-            for (at, out) in out.iter_mut().enumerate() {
-                let operands = [xs[at * x], ys[at * y], zs[at * z]].map(T::to_double);
-                *out = T::from_double(f(operands));
-            }
-        },
-    );
+    let (mut lanes, mut made) = ([[0f64; LANES]; 3], [0f64; LANES]);
+    // Numbers are there for all lanes before, so that all operands are alike.
+    for (lanes, (row, _)) in lanes.iter_mut().zip(from).filter(|(_, (_, step))| *step == 0) {
+        lanes.fill(row[0].to_double());
+    }
+    for (block, out) in out.chunks_mut(LANES).enumerate() {
+        let start = block * LANES;
+        for (lanes, (row, _)) in lanes.iter_mut().zip(from).filter(|(_, (_, step))| *step != 0) {
+            let row = &row[start..start + out.len()];
+            dispatch(
+                #[inline(always)]
+                || lanes.iter_mut().zip(row).for_each(|(lane, x)| *lane = x.to_double()),
+            );
+        }
+        f(&lanes, &mut made);
+        dispatch(
+            #[inline(always)]
+            || out.iter_mut().zip(&made).for_each(|(out, &x)| *out = T::from_double(x)),
+        );
+    }
+}
+
+/// A function of three numbers, for all lanes.
+fn each_lane(f: impl Fn([f64; 3]) -> f64) -> impl Fn(&[Lanes; 3], &mut Lanes) {
+    move |[a, b, c], made| {
+        dispatch(
+            #[inline(always)]
+            || {
+                // Nothing else sees these, so that the compiler knows that no store changes an operand.
+                let mut all = [0f64; LANES];
+                for lane in 0..LANES {
+                    all[lane] = f([a[lane], b[lane], c[lane]]);
+                }
+                *made = all;
+            },
+        );
+    }
 }
 
 /// The kernel of a comparison that gives 1 and 0.

@@ -5,6 +5,7 @@
 //! All ways give the same bits.
 
 mod blocked;
+mod load;
 mod result_layout;
 mod small;
 
@@ -460,6 +461,40 @@ mod tests {
         let wide = tensor.to_dtype(DType::Float64).unwrap().to_vec::<f64>().unwrap();
         // Which NaN it is says nothing.
         wide.into_iter().map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() }).collect()
+    }
+
+    /// Numbers for each channel, which blocks have in common, in pictures that have them in all places.
+    #[test]
+    fn operands_that_repeat_give_the_same_bits() {
+        let mut dice = Dice(5);
+        let step = |op, operands: [usize; 3], is_result| PointwiseStep {
+            op,
+            operands: [operands[0], operands[1], operands[2], 3],
+            is_result,
+        };
+        let steps = [
+            step(PointwiseOp::Binary(BinaryOp::Mul), [0, 1, 0], false),
+            step(PointwiseOp::Addcmul, [2, 1, 4], false),
+            step(PointwiseOp::Binary(BinaryOp::Sub), [5, 0, 0], true),
+        ];
+        for (sizes, channels) in [
+            ([2, 3, 700, 16], [1, 3, 1, 16]),
+            ([2, 3, 49, 16], [2, 3, 1, 16]),
+            ([1, 30, 20, 40], [1, 1, 1, 40]),
+            ([1, 3, 30, 1500], [1, 1, 1, 1500]),
+            ([2, 7, 31, 33], [1, 7, 1, 1]),
+        ] {
+            let x = tensor(&mut dice, &sizes, DType::Float32);
+            let [a, b] = [0, 1].map(|_| tensor(&mut dice, &channels, DType::Float32));
+            let inputs =
+                [(&x).into(), (&a).into(), (&b).into(), Operand::Scalar(Scalar::Float(0.7))];
+            let expected = one_by_one(&steps, &inputs).unwrap();
+            let found = fused_pointwise(&steps, &inputs).unwrap();
+            let bits = |of: &Tensor| -> Vec<u32> {
+                of.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+            };
+            assert_eq!(bits(&found[0]), bits(&expected[0]), "{sizes:?}");
+        }
     }
 
     #[test]

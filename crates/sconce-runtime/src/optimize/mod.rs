@@ -42,9 +42,12 @@ const FIRST_PASSES: &[Pass] = &[
 
 /// The passes after those, in order.
 const PASSES: &[Pass] = &[
+    // What constants have been folded to may have been all that was not known before a convolution.
+    ("name traced convolutions", canonicalize::traced_convolution::name_convolutions),
     ("make activations functional", canonicalize::in_place::make_functional),
     ("remove sums with zero", canonicalize::zero_sums::remove),
     ("fold batch normalization", fuse::batch_norm::fold),
+    ("remove reshapes back", canonicalize::reshapes_back::remove),
     ("merge branches", fuse::branches::merge),
     ("choose the blocked layout", layout::blocked::choose_layout),
     ("prepack convolutions of volumes", prepack::convolution3d::pack),

@@ -430,7 +430,8 @@ impl Search<'_> {
                     if other.dtype == fact.dtype
                         || (fact.rank > 0 && is_integer(other.dtype) && !other.is_last) =>
                 {
-                    let leads = if other.rank > fact.rank { other } else { fact };
+                    let is_second = fact.rank == other.rank && self.is_one_dimensional(first);
+                    let leads = if other.rank > fact.rank || is_second { other } else { fact };
                     let (rank, is_last) = (leads.rank, leads.is_last);
                     Some(Fact { rank, is_last, ..fact.floating()? })
                 }
@@ -452,6 +453,16 @@ impl Search<'_> {
                 let fits = 0 <= start && start <= end && end < fact.rank as i64;
                 fits.then(|| Fact { rank: fact.rank - (end - start) as usize, ..fact })
             }
+            ("aten::addcmul" | "aten::addcdiv", &[a, b, ..]) => {
+                let like = |factor| self.get(factor).filter(|factor| factor.dtype == fact.dtype);
+                let all = [(first, fact), (a, like(a)?), (b, like(b)?)];
+                let rank = all.iter().map(|(_, of)| of.rank).max()?;
+                // Numbers for the channels alone do not say where those lie.
+                let mut pictures = all.iter().filter(|(value, _)| !self.is_one_dimensional(*value));
+                let leads = pictures.next().map_or(fact, |(_, of)| *of);
+                let is_last = leads.is_last && leads.rank == rank;
+                Fact { rank, is_last, ..fact }.floating()
+            }
             ("aten::unsqueeze", _) => Some(Fact { rank: fact.rank + 1, ..fact }),
             ("aten::softmax" | "aten::log_softmax", &[_, dtype, ..]) => {
                 (graph.constant(dtype) == Some(Constant::None)).then_some(fact)?.floating()
@@ -466,6 +477,17 @@ impl Search<'_> {
             }
             _ if fact.is_last => self.of_channels_last(node, fact),
             _ => self.without_layout(node, fact),
+        }
+    }
+
+    /// Whether a value is a constant of which all dimensions but one are of one element.
+    fn is_one_dimensional(&self, value: ValueId) -> bool {
+        let Some(Constant::Tensor(constant)) = self.graph.constant(value) else { return false };
+        match self.constants.get(constant.index as usize) {
+            Some(IValue::Tensor(tensor)) => {
+                tensor.sizes().iter().filter(|&&size| size != 1).count() <= 1
+            }
+            _ => false,
         }
     }
 
@@ -590,21 +612,12 @@ impl Search<'_> {
         }
         match symbol {
             "aten::prelu" => fact.floating(),
-            "aten::addcmul" | "aten::addcdiv" => {
-                let factors = [rest.first()?, rest.get(1)?].map(|&factor| self.get(factor));
-                let like = |factor: &Option<Fact>| {
-                    factor.filter(|factor| factor.dtype == fact.dtype && !factor.is_last)
-                };
-                let [a, b] = [like(&factors[0])?, like(&factors[1])?];
-                Fact { rank: fact.rank.max(a.rank).max(b.rank), ..fact }.floating()
-            }
             "aten::masked_fill" | "aten::masked_fill_" => {
                 other().filter(|mask| mask.rank <= fact.rank).and(fact.floating())
             }
             "aten::select" => Some(Fact { rank: fact.rank.checked_sub(1)?, ..fact }),
-            "aten::expand_as" | "aten::view_as" | "aten::reshape_as" => {
-                Some(Fact { rank: other()?.rank, ..fact })
-            }
+            "aten::expand_as" => Some(Fact { rank: self.get(*rest.first()?)?.rank, ..fact }),
+            "aten::view_as" | "aten::reshape_as" => Some(Fact { rank: other()?.rank, ..fact }),
             "aten::type_as" => Some(Fact { dtype: other()?.dtype, ..fact }),
             "aten::embedding" => {
                 let rank = other()?.rank + 1;

@@ -531,6 +531,31 @@ def forward(self, x: Tensor):
     r = torch.conv2d(r, self.w6, None, [1, 1], [1, 1], [1, 1], 1)
     return a, s, t, g, v, q, e, z, r
 """, dict(w0=(20, 3, 3, 3), c0=(20,), c1=(20,), w1=(20, 20, 1, 1), w2=(20, 1, 3, 3), w3=(20, 20), c2=(20,), w4=(20, 10, 3, 3), w5=(1, 20), w6=(20, 1, 3, 3))),
+    # Pictures with numbers for each channel that are computed of their norms, and constants for each channel.
+    "responses": ("""
+def forward(self, x: Tensor):
+    y = torch.ops.aten.gelu(torch.conv2d(x, self.w0, None, [1, 1], [1, 1], [1, 1], 1))
+    m = torch.ops.aten.linalg_vector_norm(y, 2, [2, 3], True)
+    r = m / (torch.mean(m, [1], True) + 1e-6)
+    y = y + torch.addcmul(self.c0.view([1, 20, 1, 1]), self.c1.view([1, 20, 1, 1]), y * r)
+    z = torch._convolution(y, self.w1, self.c0, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True)
+    p = torch.permute(torch.layer_norm(torch.permute(z, [0, 2, 3, 1]), [20], self.c0, self.c1, 1e-5, True), [0, 3, 1, 2])
+    a = torch.ops.aten.gelu(torch.conv2d(p, self.w2, None, [1, 1], [0, 0], [1, 1], 1))
+    n = torch.norm(a, 2, [-1, -2], True)
+    q = torch.sigmoid(n - torch.mean(n, [-3], True)) * 2.
+    b = a + torch.addcmul(self.c0.view([1, 20, 1, 1]), self.c1.view([20, 1, 1]), q * a)
+    c = torch.conv2d(b, self.w1, None, [1, 1], [1, 1], [1, 1], 1) - self.c0.view([20, 1, 1])
+    d = torch.conv2d(c * self.c1.view([20, 1, 1]) + c, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    e = torch.conv2d(torch.addcmul(d, c, d, value=0.5) * torch.mean(q, [1], True), self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    f = torch.norm(e, 1, [2, 3], True) + torch.norm(e, 2, [2, 3], False).sum()
+    g = torch.conv1d(torch.mean(d, [2, 3]).view([d.size(0), 1, -1]), self.w3, None, [1], [1])
+    g = torch.sigmoid(g).view([d.size(0), -1, 1, 1])
+    h = torch.conv2d(torch.mul(d, g.expand_as(d)), self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    i = torch.conv2d(torch.mul(g, y) * 0.5 + y, self.w1, None, [1, 1], [1, 1], [1, 1], 1)
+    p = torch.mean(y, [2, 3], True)
+    j = torch.mul(p, g.expand_as(y)) + y
+    return z, b, c, d, e, f, n, q, h, i, j
+""", dict(w0=(20, 3, 3, 3), c0=(20,), c1=(20,), w1=(20, 20, 3, 3), w2=(20, 20, 1, 1), w3=(1, 1, 3))),
     # Linear layers of one input, with and without a normalisation that only they read. One input is written between two
     # layers, one layer is in a branch, one normalisation is of two dimensions, and some are read by others as well.
     "gathered": ("""

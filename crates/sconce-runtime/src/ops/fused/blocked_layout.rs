@@ -75,6 +75,11 @@ pub(crate) const TABLE: Table = &[
         let groups = usize::try_from(args.int(1)?).map_err(|_| unfit())?;
         made(kernels::group_norm_blocked(image, groups, weight, bias, args.real(4)?))
     }),
+    op("sconce::layer_norm_blocked", "-", |_, args| {
+        let (image, channels) = (args.tensor(0)?, args.int(1)?);
+        let (weight, bias) = (args.optional_tensor(2)?, args.optional_tensor(3)?);
+        made(kernels::layer_norm_blocked(image, channels, weight, bias, args.real(4)?))
+    }),
     op("sconce::gate_blocked", "-", |_, args| {
         made(kernels::gate_blocked(args.tensor(0)?, args.tensor(1)?))
     }),
@@ -102,6 +107,7 @@ pub(crate) const TABLE: Table = &[
     op("sconce::upsample_bilinear2d_blocked", "-", |_, args| upsample(&args, Upsample::Linear)),
     op("sconce::upsample_bicubic2d_blocked", "-", |_, args| upsample(&args, Upsample::Cubic)),
     op("sconce::mean_blocked", "-", |_, args| made(kernels::mean_blocked(args.tensor(0)?))),
+    op("sconce::norm_blocked", "-", |_, args| made(kernels::norm_blocked(args.tensor(0)?))),
     op("sconce::add", "-", |_, args| same_shape(&args, BinaryOp::Add))
         .fuse(&[fuse(PointwiseOp::Onto(BinaryOp::Add))]),
     op("sconce::mul", "-", |_, args| same_shape(&args, BinaryOp::Mul))

@@ -7,6 +7,7 @@ pub(crate) mod decomposed;
 pub(crate) mod dropout;
 pub(crate) mod in_place;
 pub(crate) mod known_dims;
+pub(crate) mod reshapes_back;
 mod tensor_attributes;
 pub(crate) mod traced_convolution;
 pub(crate) mod unrolled_recurrent;

@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use sconce_ir::{Constant, Kind, NodeId, Prim, Type, Use, ValueId};
 
-use sconce_kernels::DType;
+use sconce_kernels::{DType, Scalar, Tensor};
 
 use crate::ops::Unblocked;
 use crate::optimize::Optimization;
@@ -76,12 +76,14 @@ pub(crate) fn choose_layout(optimization: &mut Optimization) {
         views: FxHashSet::default(),
         joined: FxHashMap::default(),
         sources: FxHashMap::default(),
+        numbers: FxHashMap::default(),
+        expanded: FxHashMap::default(),
         left: Vec::new(),
     };
     let nodes: Vec<NodeId> = layout.o.graph.block_nodes(layout.o.graph.root()).collect();
     for node in nodes {
         if layout.o.graph.node(node).is_alive() {
-            let _ = layout.node(node);
+            let _ = layout.node(node).or_else(|| layout.follow_numbers(node));
         }
     }
     layout.sizes();
@@ -101,6 +103,10 @@ pub(super) struct Layout<'a> {
     pub(super) joined: FxHashMap<ValueId, Vec<ValueId>>,
     /// Of values in blocks that are made of channels of others, for each channel whose it is and which.
     pub(super) sources: FxHashMap<ValueId, Vec<(ValueId, i64)>>,
+    /// Values not in blocks that are numbers for each channel, one pixel, and how many.
+    pub(super) numbers: FxHashMap<ValueId, i64>,
+    /// Of those that were expanded to the sizes of a picture, the numbers and the picture.
+    pub(super) expanded: FxHashMap<ValueId, (ValueId, ValueId)>,
     /// Convolutions that stay as they are, and why.
     pub(super) left: Vec<(NodeId, Unblocked)>,
 }
@@ -121,6 +127,8 @@ impl Layout<'_> {
             "aten::conv2d" | "aten::conv_transpose2d" => return self.convolution(node),
             "aten::cat" => return self.join(node, first),
             "aten::view" | "aten::reshape" => return self.shuffle(node, first),
+            "aten::addcmul" => return self.addcmul(node),
+            "aten::permute" => return self.layer_norm(node),
             _ if ARITHMETIC.contains(&symbol) => return self.arithmetic(node, first),
             _ => {}
         }
@@ -142,6 +150,7 @@ impl Layout<'_> {
             "aten::max_pool2d" | "aten::avg_pool2d" => self.pool(node, blocked),
             "aten::adaptive_avg_pool2d" => self.adaptive_pool(node, blocked),
             "aten::mean" => self.mean(node, blocked),
+            "aten::norm" | "aten::linalg_vector_norm" => self.norm(node, blocked),
             "aten::upsample_nearest2d"
             | "aten::_upsample_nearest_exact2d"
             | "aten::upsample_bilinear2d"
@@ -172,6 +181,9 @@ impl Layout<'_> {
         let (is_product, &other) = (at.kind.symbol().ends_with("mul"), at.inputs().get(1)?);
         let Some(&blocked) = self.blocked.get(&first) else {
             let second = *self.blocked.get(&other)?;
+            if !self.is_given(node) && self.with_numbers(node, other, first).is_some() {
+                return Some(());
+            }
             let fits = self.channels_of_pixels(first) == Some(second.channels);
             // The result lies in memory as the first operand does, which is not followed further than layers.
             return (fits && !self.is_given(node)).then(|| {
@@ -180,15 +192,14 @@ impl Layout<'_> {
             })?;
         };
         let Some(&other) = self.blocked.get(&other) else {
-            let is_number = matches!(self.o.graph.ty(other), Type::Int | Type::Float);
-            if is_number {
+            if self.is_number(other) {
                 return self.again(node, &[blocked], blocked);
             }
             if self.channels_of_pixels(other) == Some(blocked.channels) {
                 let other = self.pixels_to_blocked(other, blocked, node);
                 return self.again(node, &[blocked, other], Blocked { is_pixel: false, ..blocked });
             }
-            return if is_product { self.scale(node, blocked, other) } else { None };
+            return self.with_numbers(node, first, other);
         };
         if other.channels != blocked.channels {
             return None;
@@ -200,6 +211,26 @@ impl Layout<'_> {
         }
         let is_pixel = blocked.is_pixel && other.is_pixel;
         self.again(node, &[blocked, other], Blocked { is_pixel, ..blocked })
+    }
+
+    /// Whether an operand is a number, or a constant without dimensions, as traces have them.
+    pub(super) fn is_number(&self, value: ValueId) -> bool {
+        let item = self.o.constant_tensor(value).filter(|of| of.dim() == 0).map(Tensor::item);
+        match item {
+            Some(Ok(Scalar::Int(_))) => true,
+            // Lanes without a channel stay finite.
+            Some(Ok(Scalar::Float(number))) => (number as f32).is_finite(),
+            _ => matches!(self.o.graph.ty(value), Type::Int | Type::Float),
+        }
+    }
+
+    /// Whether element-wise arithmetic alone takes what a node gives.
+    pub(super) fn is_in_chain(&self, node: NodeId) -> bool {
+        let mut uses = self.o.graph.value(self.o.graph.node(node).output()).uses().iter();
+        uses.all(|only| {
+            let symbol = self.o.graph.node(only.user).kind.symbol();
+            symbol == "aten::addcmul" || ARITHMETIC.contains(&symbol)
+        })
     }
 
     /// How many channels a picture has that layers of pixels gave: a linear layer or a normalisation, whose channels
@@ -244,7 +275,12 @@ impl Layout<'_> {
     }
 
     /// The same operator on blocked operands, which come first.
-    fn again(&mut self, node: NodeId, operands: &[Blocked], like: Blocked) -> Option<()> {
+    pub(super) fn again(
+        &mut self,
+        node: NodeId,
+        operands: &[Blocked],
+        like: Blocked,
+    ) -> Option<()> {
         let at = self.o.graph.node(node);
         let (kind, operator, range) = (at.kind.clone(), at.operator, at.range.clone());
         let mut inputs = at.inputs().to_vec();

@@ -5,6 +5,7 @@ use sconce_ir::{Constant, NodeId, Prim, ValueId};
 use sconce_kernels::{DType, Tensor};
 
 use super::blocked::{Blocked, LANES, Layout};
+use crate::optimize::Optimization;
 use crate::optimize::fuse::batch_norm;
 
 impl Layout<'_> {
@@ -188,23 +189,34 @@ impl Layout<'_> {
         self.enter(node, Blocked { value, ..input })
     }
 
-    /// A product with a constant for each channel.
-    pub(super) fn scale(&mut self, node: NodeId, input: Blocked, factor: ValueId) -> Option<()> {
-        let factor = self.o.constant_tensor(factor)?;
-        let is_one_each = match *factor.sizes() {
-            [channels, 1, 1] | [1, channels, 1, 1] => channels == input.channels,
-            _ => false,
+    /// Normalisation of the channels of each pixel, which are put last for it and back.
+    pub(super) fn layer_norm(&mut self, node: NodeId) -> Option<()> {
+        let ordered = |o: &Optimization, permute: NodeId, order: [i64; 4]| {
+            let &[of, dims] = o.graph.node(permute).inputs() else { return None };
+            let dims = o.ints(dims).filter(|_| o.is_op(permute, "aten::permute"))?;
+            dims.iter().map(|dim| dim.rem_euclid(4)).eq(order).then_some(of)
         };
-        if !is_one_each || factor.dtype() != DType::Float32 {
+        let normalised = ordered(self.o, node, [0, 3, 1, 2])?;
+        let norm = self.o.producer(normalised);
+        let &[rows, shape, weight, bias, eps, _] = self.o.graph.node(norm).inputs() else {
             return None;
-        }
-        let lanes = (input.channels as usize).next_multiple_of(LANES as usize);
-        let mut numbers = factor.to_vec::<f32>().ok()?;
-        numbers.resize(lanes, 0.0);
-        let sizes = [1, lanes as i64 / LANES, 1, 1, LANES];
-        let gate = Tensor::from_slice(&numbers, &sizes).ok()?;
-        let gate = self.o.insert_tensor(gate, node);
-        let value = self.make("sconce::gate_blocked", &[input.value, gate], node);
+        };
+        let fits = self.o.is_op(norm, "aten::layer_norm") && self.o.is_used_once(normalised);
+        let picture = ordered(self.o, self.o.producer(rows), [0, 2, 3, 1])?;
+        let input = *self.blocked.get(&picture)?;
+        let is_known = |value: ValueId| match self.o.constant_tensor(value) {
+            Some(tensor) => tensor.dtype() == DType::Float32 && tensor.sizes() == [input.channels],
+            None => self.o.constant(value) == Some(Constant::None),
+        };
+        let fits = fits
+            && self.o.ints(shape)? == [input.channels]
+            && is_known(weight)
+            && is_known(bias)
+            && ![rows, normalised].iter().any(|&value| self.o.is_written(value));
+        fits.then_some(())?;
+        let channels = self.o.insert_constant(&Constant::Int(input.channels), node);
+        let inputs = [input.value, channels, weight, bias, eps];
+        let value = self.make("sconce::layer_norm_blocked", &inputs, node);
         self.enter(node, Blocked { value, ..input })
     }
 }

@@ -66,4 +66,24 @@ impl Layout<'_> {
         self.o.graph.replace_all_uses(output, means);
         Some(())
     }
+
+    /// The Euclidean norm over height and width, which are kept.
+    pub(super) fn norm(&mut self, node: NodeId, input: Blocked) -> Option<()> {
+        let &[_, order, dims, keeps, ref dtype @ ..] = self.o.graph.node(node).inputs() else {
+            return None;
+        };
+        let is_euclidean = match self.o.constant(order)? {
+            Constant::Int(order) => order == 2,
+            Constant::Float(order) => order == 2.0,
+            _ => false,
+        };
+        let mut dims = self.o.ints(dims)?;
+        dims.iter_mut().for_each(|dim| *dim += if *dim < 0 { 4 } else { 0 });
+        dims.sort_unstable();
+        let keeps = self.o.constant(keeps) == Some(Constant::Bool(true));
+        let is_own = dtype.iter().all(|&dtype| self.o.constant(dtype) == Some(Constant::None));
+        (is_euclidean && dims == [2, 3] && keeps && is_own).then_some(())?;
+        let value = self.make("sconce::norm_blocked", &[input.value], node);
+        self.enter(node, Blocked { value, is_pixel: true, ..input })
+    }
 }

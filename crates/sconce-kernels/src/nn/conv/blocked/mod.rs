@@ -13,6 +13,7 @@ mod depthwise_pair;
 mod derived_weights;
 mod group_norm;
 mod join;
+mod layer_norm;
 mod margin;
 mod pack;
 mod permuted;
@@ -33,8 +34,11 @@ pub use channelwise::{affine_blocked, gate_blocked};
 pub use convolve::{BlockedConv, conv_blocked};
 pub use group_norm::group_norm_blocked;
 pub use join::{ChannelRun, cat_blocked};
+pub use layer_norm::layer_norm_blocked;
 pub use pack::{pack_bias, pack_transposed_weight, pack_weight};
-pub use pool::{adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked};
+pub use pool::{
+    adaptive_avg_pool2d_blocked, avg_pool2d_blocked, max_pool2d_blocked, mean_blocked, norm_blocked,
+};
 pub use reorder::{from_blocked, from_blocked_channels_last, to_blocked};
 pub use select::select_blocked;
 pub use transpose::{BlockedConvTranspose, conv_transpose_blocked};

@@ -4,7 +4,7 @@
 use sconce_kernel_core::simd::lanes::LANES;
 
 /// Pixels that are computed side by side.
-const PIXELS: usize = 8;
+pub(super) const PIXELS: usize = 8;
 
 /// The numbers of eight pixels.
 pub(super) type Group<T = f32> = [T; PIXELS * LANES];

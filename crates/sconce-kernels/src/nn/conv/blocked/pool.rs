@@ -184,14 +184,43 @@ impl Plane<'_> {
     }
 }
 
-/// The mean of each channel of a blocked image: `torch.adaptive_avg_pool2d` to one pixel.
+/// The mean of the pixels of a blocked image.
 ///
 /// # Errors
-/// Where the tensor is no blocked image, or an empty one.
+/// Where there are none.
 pub fn mean_blocked(image: &Tensor) -> Result<Tensor> {
+    let each_plane = |from: &[Pixel], width: usize, to: &mut [f32]| {
+        let count = from.len() as f32;
+        dispatch(
+            #[inline(always)]
+            || sum_plane(from, width, to, |x| x, |sum| sum / count),
+        );
+    };
+    to_a_pixel(image, &each_plane)
+}
+
+/// The Euclidean norm of the pixels of a blocked image.
+///
+/// # Errors
+/// Where there are none.
+pub fn norm_blocked(image: &Tensor) -> Result<Tensor> {
+    let each_plane = |from: &[Pixel], width: usize, to: &mut [f32]| {
+        dispatch(
+            #[inline(always)]
+            || sum_plane(from, width, to, |x| x * x, f32::sqrt),
+        );
+    };
+    to_a_pixel(image, &each_plane)
+}
+
+/// Makes one pixel of all those of a block, given the width of the image.
+type ToPixel<'a> = &'a (dyn Fn(&[Pixel], usize, &mut [f32]) + Sync);
+
+/// One pixel of all those of each block.
+fn to_a_pixel(image: &Tensor, each_plane: ToPixel<'_>) -> Result<Tensor> {
     let [n, blocks, height, width] = blocked_sizes(image)?;
     if height * width == 0 {
-        return Err(Error::runtime("the mean of no pixels"));
+        return Err(Error::runtime("the mean or norm of no pixels"));
     }
     let image = image.contiguous()?;
     let from = image.read::<f32>()?;
@@ -199,30 +228,29 @@ pub fn mean_blocked(image: &Tensor) -> Result<Tensor> {
         Tensor::for_overwrite(&[n as i64, blocks as i64, 1, 1, LANES as i64], DType::Float32)?;
     let mut to = result.write::<f32>()?;
     let planes = from.chunks_exact(height * width * LANES).zip(to.chunks_exact_mut(LANES));
-    each(from.len(), planes, |(from, to)| {
-        let (from, _) = from.as_chunks::<LANES>();
-        dispatch(
-            #[inline(always)]
-            || mean_plane(from, width, to),
-        );
-    });
+    each(from.len(), planes, |(from, to)| each_plane(from.as_chunks::<LANES>().0, width, to));
     drop(to);
     Ok(result)
 }
 
-/// Sums of rows are added up, so that rounding does not grow with the image.
+/// `last` of the sum of `of`. Sums of rows are added up, so that rounding does not grow with the image.
 #[inline(always)]
-fn mean_plane(from: &[Pixel], width: usize, to: &mut [f32]) {
+fn sum_plane(
+    from: &[Pixel],
+    width: usize,
+    to: &mut [f32],
+    of: impl Fn(f32) -> f32,
+    last: impl Fn(f32) -> f32,
+) {
     let mut total = [0f32; LANES];
     for row in from.chunks_exact(width) {
         let mut sum = [0f32; LANES];
         for pixel in row {
-            sum.iter_mut().zip(pixel).for_each(|(sum, &x)| *sum += x);
+            sum.iter_mut().zip(pixel).for_each(|(sum, &x)| *sum += of(x));
         }
         total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum);
     }
-    let count = from.len() as f32;
-    to.iter_mut().zip(total).for_each(|(to, total)| *to = total / count);
+    to.iter_mut().zip(total).for_each(|(to, total)| *to = last(total));
 }
 
 #[cfg(test)]
@@ -246,6 +274,14 @@ mod tests {
         let pairs =
             found.to_vec::<f32>().unwrap().into_iter().zip(expected.to_vec::<f32>().unwrap());
         pairs.for_each(|(a, b)| assert!((a - b).abs() <= 1e-6 * b.abs().max(1.0), "{a} {b}"));
+    }
+
+    #[test]
+    fn norms_are_those_of_all_pixels() {
+        let x = image(&[2, 20, 5, 7]);
+        let expected = crate::norm(&x, 2.0, &[2, 3], true).unwrap();
+        close(&norm_blocked(&to_blocked(&x).unwrap()).unwrap(), &expected);
+        assert!(norm_blocked(&to_blocked(&image(&[2, 20, 0, 7])).unwrap()).is_err());
     }
 
     #[test]

@@ -17,9 +17,10 @@ pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
     let &[n, channels, height, width] = image.sizes() else {
         return Err(Error::runtime("only pictures of four dimensions are blocked"));
     };
-    let rows = image.permute(&[0, 2, 3, 1])?;
-    let is_last = !image.is_contiguous() && rows.is_contiguous();
-    let image = if is_last { rows } else { image.contiguous()? };
+    if image.strides()[1] == 1 && channels > 1 && !image.is_contiguous() && image.numel() > 0 {
+        return pixels_to_blocked(image);
+    }
+    let image = image.contiguous()?;
     let from = image.read::<f32>()?;
     let (channels, size) = (channels as usize, (height * width) as usize);
     let blocks = channels.div_ceil(LANES);
@@ -33,22 +34,6 @@ pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
         drop(to);
         return Ok(result);
     }
-    if is_last {
-        let places = from
-            .chunks_exact(channels * size)
-            .flat_map(|image| (0..channels).step_by(LANES).map(move |channel| &image[channel..]));
-        let places = places.zip(to.chunks_exact_mut(size * LANES)).enumerate();
-        each(from.len(), places, |(index, (pixels, block))| {
-            let lanes = LANES.min(channels - index % blocks * LANES);
-            for (to, from) in
-                block.as_chunks_mut::<LANES>().0.iter_mut().zip(pixels.chunks(channels))
-            {
-                to[..lanes].copy_from_slice(&from[..lanes]);
-            }
-        });
-        drop(to);
-        return Ok(result);
-    }
     let planes = from.chunks_exact(channels * size).flat_map(|image| image.chunks(LANES * size));
     let blocks = planes.zip(to.chunks_exact_mut(size * LANES));
     each(from.len(), blocks, |(planes, block)| {
@@ -59,6 +44,48 @@ pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
         for (lane, plane) in planes.chunks_exact(size).enumerate() {
             let block = block[whole * LANES..].iter_mut().skip(lane).step_by(LANES);
             block.zip(&plane[whole..]).for_each(|(to, &x)| *to = x);
+        }
+    });
+    drop(to);
+    Ok(result)
+}
+
+/// [`to_blocked`] of an image whose channels lie side by side, wherever its pixels do: one of `torch.channels_last`, or a
+/// part of rows that hold more.
+fn pixels_to_blocked(image: &Tensor) -> Result<Tensor> {
+    let (&[n, channels, height, width], &[next_image, _, next_row, next_pixel]) =
+        (image.sizes(), image.strides())
+    else {
+        return Err(Error::runtime("only pictures of four dimensions are blocked"));
+    };
+    let channels = channels as usize;
+    let blocks = channels.div_ceil(LANES);
+    let sizes = [n, blocks as i64, height, width, LANES as i64];
+    let result = match channels % LANES {
+        0 => Tensor::for_overwrite(&sizes, image.dtype()),
+        _ => Tensor::zeros(&sizes, image.dtype()),
+    }?;
+    let numbers = image.storage().read::<f32>()?;
+    let from: &[f32] = &numbers;
+    let (first, width) = (image.offset() as usize, width as usize);
+    let [next_image, next_row, next_pixel] =
+        [next_image, next_row, next_pixel].map(|stride| stride as usize);
+    let mut to = result.write::<f32>()?;
+    let len = to.len();
+    let planes = to.chunks_exact_mut(height as usize * width * LANES).enumerate();
+    each(len, planes, |(index, plane)| {
+        let (image, block) = (index / blocks, index % blocks);
+        let lanes = LANES.min(channels - block * LANES);
+        let start = first + image * next_image + block * LANES;
+        for (y, row) in plane.chunks_exact_mut(width * LANES).enumerate() {
+            let row = row.as_chunks_mut::<LANES>().0;
+            for (x, to) in row.iter_mut().enumerate() {
+                let from = &from[start + y * next_row + x * next_pixel..];
+                match from.first_chunk::<LANES>() {
+                    Some(from) if lanes == LANES => *to = *from,
+                    _ => to[..lanes].copy_from_slice(&from[..lanes]),
+                }
+            }
         }
     });
     drop(to);
@@ -152,6 +179,19 @@ mod tests {
             let found = from_blocked_channels_last(&blocked, channels).unwrap();
             assert_eq!((found.sizes(), found.strides()), (image.sizes(), image.strides()));
             assert_eq!(found.to_vec::<f32>().unwrap(), image.to_vec::<f32>().unwrap());
+        }
+    }
+
+    #[test]
+    fn pixels_may_lie_apart() {
+        let values: Vec<f32> = (0..2 * 5 * 18 * 50).map(|i| i as f32).collect();
+        let rows = Tensor::from_slice(&values, &[2, 5, 18, 50]).unwrap();
+        let image = rows.permute(&[0, 3, 1, 2]).unwrap();
+        for (first, channels) in [(0, 16), (3, 20), (18, 32)] {
+            let part = image.narrow(1, first, channels).unwrap().narrow(2, 1, 3).unwrap();
+            let blocked = to_blocked(&part).unwrap();
+            let expected = to_blocked(&part.contiguous().unwrap()).unwrap();
+            assert_eq!(blocked.to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
         }
     }
 }
