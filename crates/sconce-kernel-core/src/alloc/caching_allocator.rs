@@ -2,7 +2,7 @@
 //!
 //! The system allocator is slow for large, aligned memory, and the first touch of a new page costs more
 //! than computing what goes into it. Each thread keeps up to 64 MiB, and as much more as the
-//! [memory plan](super::memory_plan) that it follows needs.
+//! largest [memory plan](super::memory_plan) needs.
 
 use std::cell::RefCell;
 
@@ -42,8 +42,8 @@ pub(crate) enum Content {
 #[derive(Default)]
 struct Kept {
     bytes: usize,
-    /// How many bytes are kept beside [`KEPT`].
-    planned: usize,
+    /// The bytes of each plan that may be followed. As many as the largest has are kept beside [`KEPT`].
+    planned: Vec<usize>,
     by_lines: FxHashMap<usize, Vec<Vec<CacheLine>>>,
 }
 
@@ -122,8 +122,7 @@ impl Drop for Block {
         // Where the thread ends, memory goes back to the system.
         let _ = KEPT_HERE.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            if kept.bytes + bytes <= KEPT + kept.planned
-                && counting_allocator::may_keep(kept.bytes + bytes)
+            if kept.bytes + bytes <= kept.most() && counting_allocator::may_keep(kept.bytes + bytes)
             {
                 kept.bytes += bytes;
                 kept.by_lines.entry(lines.len()).or_default().push(lines);
@@ -132,18 +131,46 @@ impl Drop for Block {
     }
 }
 
+impl Kept {
+    /// The most bytes that are kept.
+    fn most(&self) -> usize {
+        KEPT + self.planned.iter().max().copied().unwrap_or(0)
+    }
+
+    fn give_back(&mut self) {
+        self.bytes = 0;
+        self.by_lines.clear();
+    }
+}
+
 /// Gives what this thread keeps back to the system.
 pub(super) fn give_back() {
     // Where the thread ends, nothing is kept.
+    let _ = KEPT_HERE.try_with(|kept| kept.borrow_mut().give_back());
+}
+
+/// There is a plan of so many bytes.
+pub(super) fn plan_made(bytes: usize) {
+    let _ = KEPT_HERE.try_with(|kept| kept.borrow_mut().planned.push(bytes));
+}
+
+/// One of the plans of so many bytes is gone.
+pub(super) fn plan_gone(bytes: usize) {
     let _ = KEPT_HERE.try_with(|kept| {
-        let planned = kept.borrow().planned;
-        kept.replace(Kept { planned, ..Kept::default() })
+        let mut kept = kept.borrow_mut();
+        if let Some(at) = kept.planned.iter().position(|&planned| planned == bytes) {
+            kept.planned.swap_remove(at);
+        }
+        if kept.bytes > kept.most() {
+            kept.give_back();
+        }
     });
 }
 
-/// Sets how many bytes this thread keeps beside those that it may always keep.
-pub(super) fn keep_planned(bytes: usize) {
-    let _ = KEPT_HERE.try_with(|kept| kept.borrow_mut().planned = bytes);
+/// How many bytes this thread keeps.
+#[cfg(test)]
+pub(super) fn kept() -> usize {
+    KEPT_HERE.with_borrow(|kept| kept.bytes)
 }
 
 /// How many lines hold this many bytes, rounded up by less than an eighth so that blocks of about one

@@ -240,7 +240,7 @@ impl MemoryPlan {
 
 impl Drop for MemoryPlan {
     fn drop(&mut self) {
-        caching_allocator::keep_planned(0);
+        caching_allocator::plan_gone(self.bytes);
     }
 }
 
@@ -263,13 +263,13 @@ impl Recording {
         let Active::Recording(lifetimes) = active else { return None };
         let plan = lifetimes.plan()?;
         caching_allocator::give_back();
+        caching_allocator::plan_made(plan.bytes);
         Some(plan)
     }
 }
 
 /// Gives the tensors that this thread makes the blocks of a plan, until what this gives is dropped.
 pub fn follow(plan: &Rc<MemoryPlan>) -> Following {
-    caching_allocator::keep_planned(plan.bytes);
     Following(enter(Active::Following(Rc::clone(plan), 0)))
 }
 
@@ -349,6 +349,31 @@ mod tests {
             assert_ne!(places[0], places[1]);
             assert!(last.bytes().len() >= 6 * UNIT);
         }
+    }
+
+    #[test]
+    fn what_a_plan_needs_is_kept_as_long_as_there_is_the_plan() {
+        let sizes = if cfg!(miri) { [3, 2] } else { [60, 52] };
+        let both = || {
+            let (first, second) = (block(sizes[0]), block(sizes[1]));
+            [first.bytes().as_ptr(), second.bytes().as_ptr()]
+        };
+        // More than is kept without a plan.
+        let recording = record();
+        let plan = {
+            both();
+            drop(block(sizes[0] / 2));
+            Rc::new(recording.finish().unwrap())
+        };
+        assert_eq!(plan.bytes(), (sizes[0] + sizes[1]) * UNIT);
+        let follow = || {
+            let _following = follow(&plan);
+            both()
+        };
+        let places = follow();
+        assert_eq!(follow(), places);
+        drop(plan);
+        assert_eq!(caching_allocator::kept(), if cfg!(miri) { 5 * UNIT } else { 0 });
     }
 
     #[test]
