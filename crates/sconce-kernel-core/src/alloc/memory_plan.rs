@@ -150,11 +150,8 @@ impl Lifetimes {
         }
         let planned = blocks.iter().map(|block| block.lines).sum::<usize>() * LINE;
         let steps = self.lines.iter().zip(&given).map(|(&asked, &given)| Step { asked, given });
-        (unplanned >= planned + LEAST_SAVED).then(|| MemoryPlan {
-            steps: steps.collect(),
-            bytes: planned,
-            unplanned,
-        })
+        (unplanned >= planned + LEAST_SAVED)
+            .then(|| MemoryPlan { steps: steps.collect(), bytes: planned })
     }
 
     /// When each block is given and given back, by the number of the event (`usize::MAX` of one that outlives the
@@ -215,8 +212,8 @@ impl SharedBlock {
 pub struct MemoryPlan {
     /// For each block that a tensor asks for.
     steps: Box<[Step]>,
+    /// Those of all blocks that are planned.
     bytes: usize,
-    unplanned: usize,
 }
 
 /// Lines that a tensor needs, and those of the block that it shares.
@@ -224,18 +221,6 @@ pub struct MemoryPlan {
 struct Step {
     asked: usize,
     given: usize,
-}
-
-impl MemoryPlan {
-    /// The bytes of all blocks that are planned.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// What they would be if each size had blocks of its own.
-    pub fn unplanned_bytes(&self) -> usize {
-        self.unplanned
-    }
 }
 
 impl Drop for MemoryPlan {
@@ -338,7 +323,7 @@ mod tests {
     fn tensors_that_are_not_there_at_once_share_blocks() {
         let plan = planned();
         // The last outlives the call: it is not planned. The others take turns in two blocks.
-        assert_eq!((plan.bytes(), plan.unplanned_bytes()), (12 * UNIT, 18 * UNIT));
+        assert_eq!(plan.bytes, 12 * UNIT);
         for _ in 0..2 {
             let following = follow(&plan);
             drop(block(3));
@@ -365,7 +350,7 @@ mod tests {
             drop(block(sizes[0] / 2));
             Rc::new(recording.finish().unwrap())
         };
-        assert_eq!(plan.bytes(), (sizes[0] + sizes[1]) * UNIT);
+        assert_eq!(plan.bytes, (sizes[0] + sizes[1]) * UNIT);
         let follow = || {
             let _following = follow(&plan);
             both()

@@ -188,13 +188,14 @@ pub fn gate_blocked(image: &Tensor, gate: &Tensor) -> Result<Tensor> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
     use super::*;
     use crate::nn::conv::blocked::{from_blocked, to_blocked};
 
-    fn numbers(sizes: &[i64]) -> Tensor {
+    /// Some numbers from -6 on.
+    pub(in super::super) fn numbers(sizes: &[i64]) -> Tensor {
         let count = sizes.iter().product::<i64>() as usize;
         let values: Vec<f32> = (0..count).map(|i| (i * 37 % 101) as f32 / 8.0 - 6.0).collect();
         Tensor::from_slice(&values, sizes).unwrap()

@@ -171,13 +171,8 @@ mod tests {
 
     use super::*;
     use crate::Scalar;
+    use crate::nn::conv::blocked::channelwise::tests::numbers;
     use crate::nn::conv::blocked::{from_blocked, to_blocked};
-
-    fn numbers(sizes: &[i64]) -> Tensor {
-        let count = sizes.iter().product::<i64>() as usize;
-        let values: Vec<f32> = (0..count).map(|i| (i * 37 % 101) as f32 / 8.0 - 6.0).collect();
-        Tensor::from_slice(&values, sizes).unwrap()
-    }
 
     #[test]
     fn channels_of_each_pixel_are_normalised() {

@@ -5,7 +5,7 @@ use sconce_kernel_core::tensor::transposed_copy::{BLOCK, copy_block};
 
 use super::blocked_sizes;
 use super::share::each;
-use crate::{Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor};
 
 const _: () = assert!(BLOCK == LANES, "blocks of transposed elements are pixels by lanes");
 
@@ -23,12 +23,7 @@ pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
     let image = image.contiguous()?;
     let from = image.read::<f32>()?;
     let (channels, size) = (channels as usize, (height * width) as usize);
-    let blocks = channels.div_ceil(LANES);
-    let sizes = [n, blocks as i64, height, width, LANES as i64];
-    let result = match channels % LANES {
-        0 => Tensor::for_overwrite(&sizes, image.dtype()),
-        _ => Tensor::zeros(&sizes, image.dtype()),
-    }?;
+    let result = with_lanes(image.dtype(), [n, channels as i64, height, width])?;
     let mut to = result.write::<f32>()?;
     if from.is_empty() {
         drop(to);
@@ -50,6 +45,14 @@ pub fn to_blocked(image: &Tensor) -> Result<Tensor> {
     Ok(result)
 }
 
+/// A blocked image to be filled, whose lanes without a channel are zero already.
+fn with_lanes(dtype: DType, [n, channels, height, width]: [i64; 4]) -> Result<Tensor> {
+    let lanes = LANES as i64;
+    let is_whole = channels % lanes == 0;
+    let make = if is_whole { Tensor::for_overwrite } else { Tensor::zeros };
+    make(&[n, (channels + lanes - 1) / lanes, height, width, lanes], dtype)
+}
+
 /// [`to_blocked`] of an image whose channels lie side by side, wherever its pixels do: one of `torch.channels_last`, or a
 /// part of rows that hold more.
 fn pixels_to_blocked(image: &Tensor) -> Result<Tensor> {
@@ -60,11 +63,7 @@ fn pixels_to_blocked(image: &Tensor) -> Result<Tensor> {
     };
     let channels = channels as usize;
     let blocks = channels.div_ceil(LANES);
-    let sizes = [n, blocks as i64, height, width, LANES as i64];
-    let result = match channels % LANES {
-        0 => Tensor::for_overwrite(&sizes, image.dtype()),
-        _ => Tensor::zeros(&sizes, image.dtype()),
-    }?;
+    let result = with_lanes(image.dtype(), [n, channels as i64, height, width])?;
     let numbers = image.storage().read::<f32>()?;
     let from: &[f32] = &numbers;
     let (first, width) = (image.offset() as usize, width as usize);
